@@ -1,4 +1,4 @@
-"""The public names of charlm, each command once as a function; importing it loads nothing else.
+"""The public names of charlm: one function for each command, and the classes that they need.
 
 A name is looked up in its module when it is first used, so `import charlm` is cheap and
 `from charlm import train` is what loads torch. Names that are not listed here may change.
@@ -105,7 +105,7 @@ _HOMES = {
     "__version__": "charlm.version",
 }
 
-# What is typed first for a function that is called otherwise: commands, and American spelling.
+# Likely guesses for functions of another name: the command's name, or the American spelling.
 _GUESSES = {"eval": "evaluate", "neighbors": "neighbours", "nn": "neighbours"}
 
 

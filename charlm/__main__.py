@@ -1,6 +1,6 @@
-"""`python -m charlm`: the same program as the script `charlm`, where no script is in PATH.
+"""`python -m charlm`: the same program as the script `charlm`, for when the script is not in PATH.
 
-Nothing may happen on import: a process that torch starts imports this file too.
+Nothing may happen on import, because processes that torch starts import this file as well.
 """
 
 from charlm.cli import main

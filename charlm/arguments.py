@@ -1,8 +1,9 @@
-"""What Python users pass to public functions, checked against the functions' annotations.
+"""Checks the arguments of public functions against the functions' own annotations.
 
-The command line passes the right types; a caller may pass a list for a string, None, a generator.
-What is plainly meant is accepted: one value instead of several, any iterable for a list, NumPy's
-numbers. Anything else raises ConfigError before the function begins, not TypeError deep within it.
+The command line passes the right types; a Python caller may pass a list for a string, None or a
+generator. Values whose meaning is plain are accepted: a single value for a list, any iterable for
+a list, NumPy numbers. Anything else raises ConfigError before the function begins, instead of a
+TypeError deep inside it.
 """
 
 import inspect
@@ -29,23 +30,23 @@ NOUNS = {
     bool: "True or False",
     NoneType: "None",
 }
-TOO_LARGE = 2**63  # for torch
-MISFIT = object()  # in the place of a value that is not of the kind asked for
+TOO_LARGE = 2**63  # for torch's int64
+MISFIT = object()  # stands for a value that does not fit its annotation
 
 
 @cache  # pickle insists on finding the very same object
 def public_function(function: Callable[..., Any], *, module: str) -> Callable[..., Any]:
-    """`function` as a name of a public module, its arguments checked."""
+    """`function` with its arguments checked, shown under the name of a public module."""
     checked = checked_call(function)
     checked.__module__ = module
     return checked
 
 
 def checked_call(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, which raises ConfigError for an argument of another type."""
+    """The same function, but an argument of the wrong type raises ConfigError."""
     parameters = inspect.signature(function).parameters
     names = list(parameters)
-    takes_options = "__signature__" in vars(function)  # made of them, with types that are no texts
+    takes_options = "__signature__" in vars(function)  # its annotations are types, not strings
     kinds = get_type_hints(function)
     if takes_options:
         kinds = {name: parameter.annotation for name, parameter in parameters.items()}
@@ -62,7 +63,7 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _checked(value: Any, kinds: Mapping[str, Any], name: str) -> Any:
-    if name not in kinds:  # self, and what Python itself refuses
+    if name not in kinds:  # self, or a name that Python itself will refuse
         return value
     fitted = _fitted(value, kinds[name])
     if fitted is MISFIT:
@@ -74,7 +75,7 @@ def _checked(value: Any, kinds: Mapping[str, Any], name: str) -> Any:
 
 
 def _fitted(value: Any, kind: Any) -> Any:
-    """`value` converted to an annotation's type, or MISFIT."""
+    """`value` converted to the annotated type, or MISFIT."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         if Path in inner and isinstance(value, str | Path) and not _can_name_a_file(value):
@@ -109,7 +110,7 @@ def _several(values: Any, kind: Any) -> Any:
 def _can_name_a_file(path: str | Path) -> bool:
     try:
         name = os.fsencode(path)
-        return bool(name) and b"\0" not in name  # "" is no name, and Path takes it for "."
+        return bool(name) and b"\0" not in name  # Path would take "" for "."
     except UnicodeEncodeError:  # half a surrogate pair
         return False
 
@@ -123,7 +124,7 @@ def _number(value: Any, kind: type) -> Any:
 
 
 def _noun(kind: Any) -> str:
-    """What an annotation accepts, in words."""
+    """What an annotation accepts, in words, for messages."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         nouns = [_noun(each) for each in inner if each is not str or Path not in inner]

@@ -1,7 +1,7 @@
-"""Public names for decoders: a mixture of models with states, a language model for pyctcdecode, and
-charlm's own search. `charlm.load` loads the models.
+"""Public names for decoders: a mixture of models with states, a pyctcdecode model, CTC search.
 
-A name is looked up when it is first used, so that importing this loads nothing.
+`charlm.load` returns the models. A name is looked up when it is first used, so importing this
+module loads nothing.
 """
 
 from importlib import import_module

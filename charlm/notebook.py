@@ -1,6 +1,6 @@
 """How results look in a notebook: tables, and sentences whose words are coloured by surprisal.
 
-Colours are transparent, for light and dark notebooks; every text is escaped.
+Colours are translucent, so they work on a light or dark background; all text is HTML-escaped.
 """
 
 import math
@@ -10,30 +10,30 @@ from html import escape
 
 from charlm.text.corpus.tokens import END_WORD
 
-BITS = math.log2(10)  # in a log10
-MOST_BITS = 16.0  # with the strongest colour: a chance of one in 65,536
+BITS = math.log2(10)  # bits per unit of log10
+MOST_BITS = 16.0  # has the strongest colour: a chance of one in 65,536
 COLOUR = "213, 94, 0"  # Okabe and Ito's vermilion, as in the report
 
 
 def bits_of(log10_probs: Sequence[float]) -> tuple[float, ...]:
-    """Surprisals in bits: 1 is a probability of 1/2, 10 of 1/1,024."""
+    """Surprisals in bits: 1 bit is a chance of one in two, 10 bits one in 1,024."""
     return tuple(0.0 - value * BITS for value in log10_probs)
 
 
 class ColouredWords:
-    """What sentences with the log10 probability of each word, and of the end, have in common."""
+    """Base of sentence results with a log10 probability for each word and for the end."""
 
     words: tuple[str, ...]
     log10_probs: tuple[float, ...]
 
     @property
     def log10_prob(self) -> float:
-        """Of the whole, the end included where there is one."""
+        """The log10 probability of the whole sentence, including its end where there is one."""
         return math.fsum(self.log10_probs)
 
     @property
     def bits(self) -> tuple[float, ...]:
-        """The surprisal of each word, then of `</s>`: 10 bits are a probability of 1/1,024."""
+        """The surprisal of each word, then of `</s>`; 10 bits are a chance of one in 1,024."""
         return bits_of(self.log10_probs)
 
     def _repr_html_(self) -> str:
@@ -41,18 +41,18 @@ class ColouredWords:
 
 
 def coloured_html(sentences: Iterable[tuple[Sequence[str], Sequence[float]]]) -> str:
-    """Paragraphs of words with their bits; a number beyond the words' is that of the end."""
+    """One paragraph per sentence; one number more than there are words belongs to `</s>`."""
     return "".join(_paragraph(words, bits) for words, bits in sentences)
 
 
 def runs_from_right(words: Sequence[str]) -> bool:
-    """Whether a sentence is written from right to left, by its first letter."""
+    """Whether a sentence is written from right to left, judged by its first letter."""
     letter = next((each for word in words for each in word if each.isalpha()), "")
     return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
 
 
 def _paragraph(words: Sequence[str], bits: Sequence[float]) -> str:
-    direction = "rtl" if runs_from_right(words) else "ltr"  # a word's `bdi` tells only its own
+    direction = "rtl" if runs_from_right(words) else "ltr"  # `bdi` covers only a single word
     return f'<p dir="{direction}">{_line(words, bits)}</p>'
 
 
@@ -70,7 +70,7 @@ def _word(word: str, bits: float) -> str:
 def table_html(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, told: Iterable[str] = ()
 ) -> str:
-    """A table of texts below sentences that are told of it; the first column names the rows."""
+    """A table of strings below the sentences of `told`; the first column names the rows."""
     paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in told)
     head = "".join(f"<th>{escape(each)}</th>" for each in header)
     body = "".join(_row(row) for row in rows)

@@ -1,8 +1,8 @@
-"""A command's options, each said once: a field of a frozen dataclass, with its help and its range.
+"""A command's options, each declared once: a dataclass field with its help text and range.
 
-The command line is made from the fields, and the Python function takes them as keywords: whoever
-adds an option adds a field, and nothing else. Neither typer nor torch is imported here, nor by the
-files that hold the fields.
+The command line is built from the fields, and the Python function takes them as keywords. To add
+an option, add a field and nothing else. Neither this module nor the files that hold the fields
+import typer or torch.
 """
 
 import inspect
@@ -28,7 +28,7 @@ from typing import (
 
 from charlm.errors import ConfigError
 
-MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
+MAX_SEED = 2**32 - 1  # the largest seed that NumPy's generators take as one word
 
 P = ParamSpec("P")
 Options = TypeVar("Options")
@@ -39,36 +39,36 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class Opt:
-    """The description of an option besides its name, type and default."""
+    """An option's properties besides its name, type and default."""
 
     help: str
-    group: str = ""  # the heading that it stands under in --help
+    group: str = ""  # the heading in --help under which it is listed
     least: float | None = None
     most: float | None = None
-    metavar: str | None = None  # in --help; else by the type: N, X, FILE or its choices
-    flags: tuple[str, ...] = ()  # on the command line, where --its-name is not what it is called
-    cli_type: Any = None  # what the command line reads, where the type does not say it
-    is_argument: bool = False  # on the command line a word of its own, without a flag
-    is_for_python: bool = False  # a function, say: the command line has no such option
+    metavar: str | None = None  # in --help; by default from the type: N, X, FILE or its choices
+    flags: tuple[str, ...] = ()  # on the command line, if not --NAME with hyphens
+    cli_type: Any = None  # the type that the command line reads, if not the field's own
+    is_argument: bool = False  # positional on the command line
+    is_for_python: bool = False  # only in Python, such as a function
 
     def flag(self, name: str) -> str:
-        """The name of the option in messages."""
+        """The option's name in messages."""
         if self.is_argument:
             return self.metavar or name.upper()
         return self.flags[-1] if self.flags else f"--{name.replace('_', '-')}"
 
 
 class Field(NamedTuple):
-    """An option, as declared in the dataclass of its command."""
+    """An option as a field of its command's dataclass."""
 
     name: str
     type: Any
-    default: Any  # inspect.Parameter.empty: it must be said
+    default: Any  # inspect.Parameter.empty: the option is required
     opt: Opt
 
 
 def fields_of(options: type) -> tuple[Field, ...]:
-    """The options of a command, in the order in which they are declared."""
+    """The options of a command, in the order of their definition."""
     hints = get_type_hints(options, include_extras=True)
     found = []
     for name, parameter in inspect.signature(options).parameters.items():
@@ -94,16 +94,16 @@ class Function(Protocol[P, Options_contra, Result_co]):
 def keywords(
     options: Callable[P, Options],
 ) -> Callable[[Callable[[Options], Result]], Function[P, Options, Result]]:
-    """Lets a function of one options object also take the same options as keywords.
+    """Decorate a function of one options object so that it also takes the options as keywords.
 
-    Its signature is that of `options`, for type checkers and for people; its docstring gets a line
-    for each option. A number out of range raises ConfigError, an unknown keyword the TypeError that
-    Python would raise.
+    The decorated function has the signature of `options`, for type checkers and readers, and its
+    docstring ends with one line per option. A number out of range raises ConfigError; an unknown
+    keyword raises TypeError, as usual in Python.
     """
     kind = cast(type, options)
     fields = fields_of(kind)
     said = zip(inspect.signature(kind).parameters.values(), fields, strict=True)
-    # The constructor's, without what is said of each option.
+    # The constructor's signature with plain types in the place of Annotated ones.
     signature = inspect.Signature([each.replace(annotation=field.type) for each, field in said])
 
     def decorate(function: Callable[[Options], Result]) -> Function[P, Options, Result]:
@@ -131,13 +131,13 @@ def keywords(
 
 
 def _shown_name(field: Field) -> str:
-    """`split (A,B,C)`: Python users see the form of a text nowhere else."""
+    """`split (A,B,C)`: the name with the format of its text, which Python shows nowhere else."""
     form = field.opt.metavar
     return f"{field.name} ({form})" if form else field.name
 
 
 def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:
-    """What the first unknown keyword may mean."""
+    """A suggestion for the first unknown keyword."""
     names = signature.parameters
     wrong = next((name for name in given if name not in names), "")
     near = get_close_matches(wrong, names, n=1)
@@ -145,35 +145,35 @@ def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:
 
 
 def check_ranges(options: object) -> None:
-    """Raises ConfigError for a number that is outside what its option allows."""
+    """Raise ConfigError if a number is outside the range of its option."""
     for name, _, _, opt in fields_of(type(options)):
         check_range(getattr(options, name), opt=opt, name=name)
 
 
 def check_range(value: object, *, opt: Opt, name: str) -> None:
-    """Raises ConfigError for a number that is outside what an option allows."""
+    """Raise ConfigError if a number is outside the range of an option."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
     if value != value and opt.least is opt.most is None:
-        raise ConfigError(f"{opt.flag(name)} {value}: expected a number")  # NaN is none
+        raise ConfigError(f"{opt.flag(name)} {value}: expected a number")  # it is NaN
     is_low = opt.least is not None and not value >= opt.least
     if is_low or (opt.most is not None and not value <= opt.most):
         raise ConfigError(f"{opt.flag(name)} {value}: expected {shown_range(opt)}")
 
 
 def as_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    """`a,b` or a list of names."""
+    """The names in `a,b` or in a list."""
     split = names.split(",") if isinstance(names, str) else names
     return tuple(name.strip() for name in split if name.strip())
 
 
 def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
-    """The paths of an option that takes one or several."""
+    """The paths of an option that takes one path or several."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def require_one_stdin(paths: Iterable[str | Path | None]) -> None:
-    """Raises ConfigError for standard input named twice: it is read once."""
+    """Raise ConfigError if standard input is named twice: it can be read only once."""
     if [str(path) for path in paths].count("-") > 1:
         raise ConfigError("standard input: named twice; expected it once, since it is read once")
 
@@ -185,7 +185,7 @@ def shown_range(opt: Opt) -> str:
     return f"at most {opt.most:.15g}" if opt.least is None else f"{opt.least:g} to {opt.most:.15g}"
 
 
-# What several commands share, so that one idea has one spelling everywhere.
+# Options that several commands share, so that each has the same name everywhere.
 Data = Annotated[
     str | Path, Opt("Corpus directory with train.txt, valid.txt and test.txt.", metavar="DIR")
 ]

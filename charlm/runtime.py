@@ -1,10 +1,11 @@
-"""The machine: device, precision, threads, and which of several processes this one is.
+"""The machine: device, precision, threads, and the rank of this process among several.
 
-`prepare_torch` must come before torch is imported: its libraries read the environment only once.
-Two trainings that share two cores ran 25 times slower with the default (spin) than with a passive
-wait, while a training alone lost a quarter with it: hence a short spin before a thread sleeps.
-On a processor that is not Intel's, MKL's fp32 products depend on where in memory their operands lie
-unless MKL_CBWR is set, and a resumed training then ends with other bits.
+`prepare_torch` must run before torch is imported: torch's libraries read the environment only once.
+When two trainings shared two cores, OpenMP's default (threads spin while they wait) ran 25 times
+slower than a passive wait, but a training alone lost a quarter of its speed with a passive wait.
+Threads therefore spin briefly and then sleep.
+On processors not made by Intel, MKL's fp32 products depend on the memory addresses of their
+operands unless MKL_CBWR is set, and a resumed training would then end with different bits.
 """
 
 import ctypes
@@ -25,21 +26,22 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("auto", "fp32", "bf16")
 CPU_INFO = Path("/proc/cpuinfo")  # Linux's
-# A step of char-small on two cores took 140 ms alone with this count, as with ten times more, and
-# 210 ms with a passive wait; beside a busy process 330 ms, passive 190 ms, unlimited over 2 s.
+# A step of char-small on two cores took 140 ms with this count (the same with ten times more) and
+# 210 ms with a passive wait. Beside a busy process it took 330 ms, 190 ms with a passive wait, and
+# over 2 s with unlimited spinning.
 SPIN_COUNT = "10000"
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's mallopt, from malloc.h
-LOST = 69  # exit status of a process that ends since another did; EX_UNAVAILABLE of sysexits.h
-GRAPHS = "CHARLM_CUDA_GRAPHS"  # 0: steps are launched kernel by kernel, where a recording fails
+LOST = 69  # exit status of a process that ends because another did; EX_UNAVAILABLE in sysexits.h
+GRAPHS = "CHARLM_CUDA_GRAPHS"  # 0: kernels are launched one by one, for when recording fails
 
 
 def prepare_torch() -> None:
-    """Set what torch's libraries read when they are loaded, unless the environment sets it.
+    """Set the variables that torch's libraries read on loading, unless they are set already.
 
     OpenMP's threads spin briefly and then sleep. MKL gives the same bits for operands at any
-    address, at no measurable cost: char-small trained at 3,928 and 3,902 tokens/s with it, at 3,844
-    and 3,958 without.
+    address, at no measurable cost: char-small trained at 3,928 and 3,902 tokens/s with it, at
+    3,844 and 3,958 without.
     """
     os.environ.setdefault("MKL_CBWR", "AUTO")
     if "OMP_WAIT_POLICY" not in os.environ:
@@ -53,16 +55,16 @@ def _let_forks_compute() -> None:
 
 
 def _use_one_thread() -> None:
-    """In a fork OpenMP's threads do not exist: waiting for them would never end."""
+    """In a forked child: OpenMP's threads exist only in the parent, and waiting would never end."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
 def keep_freed_memory() -> None:
-    """Let glibc, if that is the C library, keep freed memory for later allocations.
+    """Let glibc keep freed memory for later allocations; other C libraries are left alone.
 
-    A training step frees and allocates the same hundred megabytes again and again. Returned to the
-    system they cost a step of char-large 1,800 page faults, kept 370.
+    Each training step frees a hundred megabytes and allocates them again. Returning them to the
+    system costs a step of char-large 1,800 page faults; keeping them costs 370.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
@@ -71,14 +73,14 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Return the kept memory, so that the memory of what comes next can be measured."""
+    """Return kept memory to the system, so that a peak measured afterwards does not include it."""
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
 
 
 def set_threads(n_threads: int | None) -> int:
-    """Use `n_threads` threads (None: torch's own choice); returns how many are used."""
+    """Use this many threads (None: torch's own choice) and return how many are used."""
     import torch
 
     if n_threads is not None:
@@ -94,11 +96,11 @@ def pick_device(name: str) -> "torch.device":
     """
     import torch
 
-    # cuDNN's LSTM rounds to TF32 unless told not to; what we report as fp32 is fp32.
+    # cuDNN's LSTM rounds to TF32 by default; results reported as fp32 must be fp32.
     torch.backends.cudnn.allow_tf32 = False
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if not DEVICE.fullmatch(name):  # torch itself takes cuda:99999, and makes -97 of it
+    if not DEVICE.fullmatch(name):  # torch accepts cuda:99999 and turns its index into -97
         raise ConfigError(f"--device {name!r}: expected auto, cpu, cuda or cuda:N")
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
@@ -111,7 +113,7 @@ def pick_device(name: str) -> "torch.device":
 
 
 def require_fp32_as_default() -> None:
-    """Raises ConfigError if torch's default dtype, and so that of our models, is not fp32."""
+    """Raise ConfigError if torch's default dtype, and so the dtype of our models, is not fp32."""
     import torch
 
     if torch.get_default_dtype() != torch.float32:
@@ -122,11 +124,11 @@ def require_fp32_as_default() -> None:
 
 
 def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]:
-    """What `auto` means on a device: bf16 where it computes faster than fp32, else fp32.
+    """The precision that `name` means on a device; `auto` is bf16 where that is faster, else fp32.
 
     Raises:
-        ConfigError: an unknown precision, or bf16 on a CPU without it; another default dtype of
-            torch's, in which a model would be made and saved.
+        ConfigError: an unknown precision; bf16 on a device without it; a default dtype of torch
+            other than fp32, in which a model would be built and stored.
     """
     import torch
 
@@ -147,18 +149,18 @@ def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]
 
 @cache
 def has_bf16_on_cpu() -> bool:
-    """Whether this processor computes in bf16, and torch's library for it agrees.
+    """Whether this processor computes in bf16 and oneDNN supports it here.
 
-    A flag of the processor tells the first. It tells nothing about oneDNN, which refuses bf16 if it
-    was built for older instructions or restricted to them: so a small product and a small LSTM are
-    tried.
+    A processor flag answers the first question. It does not answer the second: oneDNN refuses bf16
+    if it was built for, or restricted to, older instructions. A small product and a small LSTM are
+    therefore tried.
     """
     import torch
 
     if not torch.cpu._is_avx512_bf16_supported():
         return False
     if not torch.backends.mkldnn.is_available():
-        return True  # torch's own products then, which need no one's consent
+        return True  # torch computes the products itself
     numbers = torch.ones(32, 32, dtype=torch.bfloat16)
     state = [numbers[None]] * 2
     weights = [numbers.repeat(4, 1)] * 2 + [numbers.new_ones(128)] * 2
@@ -172,12 +174,13 @@ def has_bf16_on_cpu() -> bool:
 
 @cache
 def is_bf16_fast_on_cpu() -> bool:
-    """Whether bf16 is faster than fp32 here: with AMX, or AVX-512 of another maker than Intel.
+    """Whether bf16 is faster than fp32 here: with AMX, or with AVX-512 on a non-Intel processor.
 
-    With AVX-512 an Intel core multiplies as many bf16 numbers in a cycle as fp32, since only one of
-    its two units can: 83 GFLOP/s for 166, and char-small trains at 1,889 tokens/s for 2,960 on a
-    Sapphire Rapids whose AMX is hidden from its guests. AMD's multiplies twice as many. It is not
-    measured, since on a busy machine the result could differ from one run to the next.
+    With AVX-512 an Intel core multiplies no more bf16 than fp32 numbers per cycle, since only one
+    of its two units supports bf16. On a Sapphire Rapids whose AMX is hidden from virtual machines,
+    bf16 reached 83 GFLOP/s and fp32 166, and char-small trained at 1,889 and 2,960 tokens/s. An
+    AMD core multiplies twice as many. The speed is not measured here, because on a busy machine
+    the answer could differ from one run to the next.
     """
     import torch
 
@@ -190,19 +193,19 @@ def _is_intel() -> bool:
 
 
 def autocast(device: "torch.device", precision: str) -> AbstractContextManager[object]:
-    """The context in which a model computes: with bf16 products if the precision is bf16."""
+    """The context in which a model computes: autocast to bf16 under bf16, else no change."""
     import torch
 
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
 def are_graphs_wanted() -> bool:
-    """Whether steps on a GPU may be recorded, which the environment can forbid."""
+    """Whether GPU steps may be recorded as CUDA graphs: yes, unless the environment says no."""
     return os.environ.get(GRAPHS) != "0"
 
 
 def versions() -> dict[str, str]:
-    """What bits may depend on: Python, torch and the kind of processor."""
+    """What the bits of a result may depend on: Python, torch and the kind of processor."""
     import torch
 
     return {
@@ -216,14 +219,14 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ProcessPlace:
-    """Which of several processes this one is."""
+    """The rank of this process among several."""
 
     rank: int = 0
     size: int = 1
-    local_rank: int = 0  # among those of its machine
+    local_rank: int = 0  # among the processes of its machine
 
     def device_name(self, name: str) -> str:
-        """The device that `name` means here: without a number each process gets its own GPU."""
+        """The device that `name` means here; without a number, each process has its own GPU."""
         import torch
 
         is_open = name == "cuda" or (name == "auto" and torch.cuda.is_available())
@@ -231,10 +234,10 @@ class ProcessPlace:
 
 
 def place_of_process() -> ProcessPlace:
-    """The place that torchrun, or charlm, has put into the environment; else a single process.
+    """The rank that torchrun or a charlm process set in the environment; a single process if none.
 
     Raises:
-        ConfigError: something other than numbers there.
+        ConfigError: the variables are not valid numbers.
     """
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
     found = [os.environ.get(name) for name in names]

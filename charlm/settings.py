@@ -1,8 +1,9 @@
-"""Settings: JSON objects that name parts and their options, merged, checked and filled in.
+"""Settings: JSON objects that name model parts and their options, merged, checked and filled in.
 
-A part is a class; the keyword-only parameters of its constructor, with their annotations and
+A part is a class. The keyword-only parameters of its constructor, with their annotations and
 defaults, *are* its schema. `{"type": "highway", "encoder": {"type": "char-cnn"}}` becomes an object
-and the same settings with every default written out: what a run stores is never looked up again.
+and the same settings with every default written out. A run stores the latter, so that no default
+is ever looked up again.
 """
 
 import inspect
@@ -29,40 +30,40 @@ Settings = dict[str, Any]
 
 
 class Range(NamedTuple):
-    """The least and the greatest value of a number, or of every number of a list."""
+    """The least and the greatest value of a number, or of every number in a list."""
 
     low: float
     high: float
 
 
 class Meaning(NamedTuple):
-    """What a setting is, in a few words, as `charlm train --list NAME` shows it."""
+    """A setting's description in a few words, as `charlm train --list NAME` shows it."""
 
     text: str
 
 
-# Bounds keep a stranger's run.json from asking for a billion layers before anything is checked.
+# Bounds keep an untrusted run.json from asking for a billion layers before anything is checked.
 Dim = Annotated[int, Range(1, 65_536)]
 Layers = Annotated[int, Range(1, 64)]
 Count = Annotated[int, Range(0, 1_000_000_000)]
 Probability = Annotated[float, Range(0.0, 0.999)]
-# A file that is read when a model is made for training. Afterwards the option says STORED: what was
-# read stands with the weights, and the path in a stranger's run.json is never opened.
+# A file that is read when a model is built for training. Afterwards the option says STORED: the
+# content is kept with the weights, and a path in an untrusted run.json is never opened.
 STORED = "stored"
 InputFile = Annotated[str, STORED]
-BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")  # of .5, which JSON would have as 0.5
+BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")  # the point of .5, which JSON writes as 0.5
 MAX_LIST = 64
 MAX_DEPTH = 16  # of parts within parts
-MAX_NESTING = 64  # of JSON values: far from where Python's own recursion ends
+MAX_NESTING = 64  # of JSON values: far below Python's recursion limit
 
 
 @dataclass(frozen=True)
 class Family:
     """The parts that can stand in one place: `noun` for messages, `table` from name to class.
 
-    `contract` is the annotation by which an option says that it takes a part of this family, or
-    with `| None` that it may. `inner` are further families whose parts its options may take, each
-    with the positions of the outer part's leading arguments that the inner part gets.
+    An option annotated with `contract` takes a part of this family; `contract | None` makes the
+    part optional. `inner` lists further families whose parts the options may take, each with the
+    positions of the outer part's leading arguments that are passed to the inner part.
     """
 
     noun: str
@@ -73,10 +74,10 @@ class Family:
 
 @runtime_checkable
 class StoresOtherwise(Protocol):
-    """A part that needs other settings to be rebuilt than those that it was built with."""
+    """A part whose stored settings differ from the settings that it was built with."""
 
     def settings_to_store(self, settings: Settings) -> Settings:
-        """Settings that build this part again, from those that built it with all defaults."""
+        """Settings that rebuild this part, given those that built it, with all defaults."""
 
 
 def build_part(
@@ -89,8 +90,8 @@ def build_part(
 ) -> tuple[Any, Settings]:
     """The part that `settings` describe, and the settings with all defaults filled in.
 
-    `leading` are the positional arguments that the part's place dictates; parts within the part
-    get the same ones. `may_read`: the settings are the user's own, and files in them are read.
+    `leading` are the positional arguments of every part in this place; parts inside the part get
+    the same ones. `may_read`: the settings are the user's own, and files that they name are read.
 
     Raises:
         ConfigError: an unknown part or option, or a value of the wrong type or out of range.
@@ -146,7 +147,7 @@ def _named_part(family: Family, settings: Any, depth: int) -> tuple[str, Callabl
 
 
 def inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice] | None, bool]:
-    """The family whose part an option takes, with its leading arguments, and if it may be none."""
+    """The family whose part an option takes, its leading arguments, and whether None is allowed."""
     kinds = get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     for inner, leading in ((family, slice(None)), *family.inner):
         if inner.contract in kinds:
@@ -181,10 +182,10 @@ def _check_file(value: Any, *, may_read: bool, where: str) -> None:
 
 
 def checked(value: Any, annotation: Any, *, where: str, default: Any = ()) -> Any:
-    """`value` as the type that `annotation` asks for; of a list, `default` shows how one looks.
+    """`value` as the type that `annotation` asks for; `default` is the example for a list.
 
     Raises:
-        ConfigError: another type, or out of range.
+        ConfigError: the type is wrong, or the value out of range.
     """
     bounds: Range | None = None
     if get_origin(annotation) is Annotated:
@@ -218,28 +219,28 @@ def _checked_scalar(value: Any, kind: type, bounds: Range | None, where: str) ->
         raise ConfigError(f"{where} is {shown(value)}; expected {bounds.low} to {bounds.high}")
     if kind is not float:
         return value
-    if not abs(value) <= sys.float_info.max:  # JSON knows NaN and Infinity, Python also 10**400
+    if not abs(value) <= sys.float_info.max:  # JSON allows NaN and Infinity, Python also 10**400
         raise ConfigError(f"{where} is {shown(value)}; expected a finite number")
     return float(value)
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it: on one line, and not all of a long one."""
+    """A value as messages show it: on one line, cut if it is long."""
     try:
         text = repr(value)
-    except (RecursionError, ValueError):  # nested too deep, or a number of too many digits
+    except (RecursionError, ValueError):  # nested too deep, or an integer of too many digits
         return "a value too large to show"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def merged(base: Settings, changes: Settings, *, depth: int = 0) -> Settings:
-    """`base` with `changes` applied, objects merged key by key; neither is altered.
+    """`base` overridden by `changes`, with objects merged key by key; neither is altered.
 
-    If a change names another `type`, the options of the old one are dropped; options without a type
-    so far are for whichever type is named.
+    Where a change names another `type`, the options of the old type are dropped; options given
+    without a type apply to whichever type is named.
 
     Raises:
-        ConfigError: nested too deep.
+        ConfigError: the settings are nested too deep.
     """
     old_type = base.get("type", changes.get("type"))
     result: Settings = _copied(base, depth) if changes.get("type", old_type) == old_type else {}
@@ -263,9 +264,9 @@ def _copied(value: Any, depth: int) -> Any:
 
 
 def overridden(changes: Settings, overrides: Sequence[str]) -> Settings:
-    """`changes` with those of each `--set` added, before all are applied to a preset.
+    """`changes` merged with each `--set`, before any of it is merged into a preset.
 
-    So an option also holds for a part whose type is set after it.
+    An option therefore also applies to a part whose type is named after it.
 
     Raises:
         ConfigError: as `parse_override`.
@@ -278,7 +279,8 @@ def overridden(changes: Settings, overrides: Sequence[str]) -> Settings:
 def parse_override(text: str) -> Settings:
     """`encoder.widths=1,2,3` as `{"encoder": {"widths": [1, 2, 3]}}`.
 
-    A value is JSON if it parses as JSON (numbers, also as .5, true, lists, objects), else a word.
+    A value is read as JSON if possible (numbers, including .5; true; lists; objects), else as a
+    string.
 
     Raises:
         ConfigError: no `=` or an empty name.

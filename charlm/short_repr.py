@@ -1,7 +1,8 @@
-"""How results and runs look in Python's interpreter: one line, whatever they hold.
+"""How results and runs look in Python's interpreter: always one line.
 
-A dataclass would show all of a model's settings and weights, or every word of a text. Long values
-are cut, and values of many lines shown as their class; `to_dict()` has everything.
+A plain dataclass would show all settings and weights of a model, or every word of a text. Here long
+values are cut, and values of several lines are shown as their class name; `to_dict()` has
+everything.
 """
 
 from dataclasses import fields
@@ -9,13 +10,13 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any
 
-LONGEST = 200  # characters of a whole
+LONGEST = 200  # characters of a whole repr
 LONGEST_VALUE = 60
 MOST_ITEMS = 3  # of a list
 
 
 class _Cut(Repr):
-    """The interpreter's own way of cutting, but never within an object."""
+    """`reprlib`'s way of cutting, except that an object is never cut in the middle."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,3 +1,3 @@
-"""charlm's version; what builds the package reads this file, too."""
+"""charlm's version; the package build reads this file as well."""
 
 __version__ = "0.2.0"

@@ -1,6 +1,6 @@
-"""Integers to probabilities: encoders, contexts and outputs, and the model that joins them.
+"""From integers to probabilities: encoders, contexts, outputs, and the model that joins them.
 
-A tensor that crosses a function boundary ends in its dimensions:
+The name of a tensor that crosses a function boundary ends in its dimensions:
 
     T  time steps of a chunk        B  streams or sentences side by side
     N  forms, or positions in a row L  characters of the longest form
@@ -12,5 +12,5 @@ A tensor that crosses a function boundary ends in its dimensions:
     D  width of another vector: a letter's, a latent one      R  rows of a table
     P  all windows of a batch, or all rows that are summed    S  symbols of a speller
 
-In a kernel M is N filled up to a multiple, in a mixture K are its components.
+In a kernel M is N rounded up to a multiple; in a mixture K counts the components.
 """

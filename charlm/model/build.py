@@ -1,4 +1,4 @@
-"""Settings to a model: the one place where JSON becomes parts."""
+"""From settings to a model: the one place where JSON becomes parts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,13 +19,13 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 ENCODER = Family("encoder", Encoder, ENCODERS)
 CONTEXT = Family("context", Context, CONTEXTS)
-# An output stands behind (input width, inventory, encoder); an encoder within it is like any other.
+# An output gets (input width, inventory, encoder); an encoder within it gets only the inventory.
 OUTPUT = Family("output", Output, OUTPUTS, inner=[(ENCODER, slice(1, 2))])
 PLACES = ("encoder", "context", "output")
 
 
 class _Undrawn(TorchFunctionMode):
-    """Tensors are not drawn from the normal distribution, as each nn.Embedding begins."""
+    """Skips the draws from the normal distribution with which nn.Embedding initialises itself."""
 
     def __torch_function__(
         self,
@@ -42,9 +42,10 @@ class _Undrawn(TorchFunctionMode):
 
 @contextmanager
 def without_memory() -> Iterator[None]:
-    """What is built within has shapes and no values: it stands on the meta device.
+    """A context in which models are built on the meta device: with shapes but no values.
 
-    There torch loads its compiler to draw normal values, which made half of every start-up.
+    Normal draws are skipped, since on the meta device torch loads its compiler for them, which took
+    half of every start-up.
     """
     with torch.device("meta"), _Undrawn():
         yield
@@ -55,11 +56,11 @@ def build_model(
 ) -> tuple[LanguageModel, Settings]:
     """The model, uninitialised, and its settings with all defaults filled in.
 
-    Within `without_memory()` it takes no memory whatever its size. `may_read`: the settings are
-    the user's own, so a file that they name (of classes, say) is read.
+    Within `without_memory()` it takes no memory, whatever its size. `may_read`: the settings are
+    the user's own, so files that they name (of classes, for example) are read.
 
     Raises:
-        ConfigError: an unknown part or option, a wrong value, or parts that do not fit.
+        ConfigError: an unknown part or option, a wrong value, or parts that do not fit together.
     """
     for place in settings:
         if place not in (*PLACES, "recipe"):

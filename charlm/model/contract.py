@@ -1,7 +1,7 @@
-"""What every encoder, context and output promises; the tests hold each listed part to it.
+"""The contracts of encoders, contexts and outputs; the tests check them for each listed part.
 
-The base classes state contracts, which a part repeats only where it has more to say. What they
-share is how a word goes on to the encoders that stand within one.
+The base classes state the contracts, and a part documents a method only where it adds to them. The
+only shared code passes calls on to the encoders within an encoder.
 """
 
 from abc import ABC, abstractmethod
@@ -16,37 +16,37 @@ from charlm.model.forms import Forms
 
 Side = Literal["both", "word", "char"]
 
-# A tree of tensors, batch on axis 0 of every leaf: so a state can be gathered by index.
+# A tree of tensors with the batch on axis 0 of every leaf, so that states can be gathered by index.
 State = Union[Tensor, tuple["State", ...]]  # noqa: UP007 -- `|` cannot name itself
 
 
 class Encoder(nn.Module, ABC):
-    """Forms to vectors. In evaluation mode a form's vector depends on nothing but the form."""
+    """Forms to vectors. In evaluation mode a form's vector depends only on the form."""
 
     dim: int  # width of a vector
     reads_spelling: bool  # whether forms outside the vocabulary differ from <unk>
 
     @abstractmethod
     def forward(self, forms: Forms) -> Tensor:
-        """One vector a form, shape (N, E)."""
+        """One vector per form, shape (N, E)."""
 
     @abstractmethod
     def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """Every intermediate vector that may be looked at, by name, first to last; each (N, …).
+        """All intermediate vectors for inspection, by name, first to last; each (N, …).
 
         The last one is what `forward` returns.
         """
 
     def after_step(self) -> None:
-        """Put back what an optimiser's step must not have moved, of the encoders within, too."""
+        """Restore values that the optimiser must not change, here and in encoders within."""
         for part in self.inner():
             part.after_step()
 
     def use_side(self, side: Side) -> None:
-        """Give vectors of the word side or the char side of a mixture alone, or of both again.
+        """Use only the word side or only the char side of a mixture, or both again.
 
         Raises:
-            ConfigError: there are no two sides.
+            ConfigError: the encoder does not have two sides.
         """
         inner = self.inner()
         if side != "both" and not inner:
@@ -63,7 +63,7 @@ class Encoder(nn.Module, ABC):
 
 
 class Context(nn.Module, ABC):
-    """Vectors so far to one vector a position. Cutting a stream into chunks changes nothing."""
+    """Maps the vectors so far to one vector per position, however a stream is cut into chunks."""
 
     dim: int  # width of an output vector
 
@@ -83,16 +83,17 @@ class Context(nn.Module, ABC):
     def forward_masked(
         self, x_TBE: Tensor, state: State, *, keep_TB: Tensor
     ) -> tuple[Tensor, State]:
-        """As `forward`, with a stream's state begun anew before each step where `keep_TB` is 0.
+        """As `forward`, but a stream's state is reset before each step where `keep_TB` is 0.
 
-        Nothing depends on the mask but numbers, so that a step can be recorded.
+        The mask changes only numbers, and neither shapes nor control flow, so that a step can be
+        recorded.
         """
         raise NotImplementedError  # asked only of contexts that take masks
 
     def project(self, x_NE: Tensor) -> Tensor:
-        """What the first layer makes of its input alone, (N, G), so that it can be kept a word.
+        """The first layer's product with its input, (N, G), which can be cached for each word.
 
-        Here the input itself: for contexts that have no such product.
+        The default, for contexts without such a product, is the input itself.
         """
         return x_NE
 
@@ -101,8 +102,9 @@ class Context(nn.Module, ABC):
     ) -> tuple[Tensor, State]:
         """h_NH of the nodes of some levels of a tree, and the last level's state, in evaluation.
 
-        `x_NG` is what `project` gave for each node, level after level; `parents[k]` are the rows,
-        in the level before, that the nodes of level k follow, and `state` is that before the first.
+        `x_NG` is the result of `project` for each node, level after level. `parents[k]` are the
+        rows of the previous level that the nodes of level k follow, and `state` is the state before
+        the first level.
         """
         blocks = []
         for x_BG, rows_B in zip(
@@ -114,16 +116,17 @@ class Context(nn.Module, ABC):
 
 
 class Output(nn.Module, ABC):
-    """A context vector and the next word to probabilities.
+    """Maps a context vector and the next word to probabilities.
 
-    One with `has_scores` can be used unnormalised: nll = log_z − word_scores, and the criteria that
-    train it so ask for nothing else. Scores are log-probabilities but for a number a position.
+    An output with `has_scores` can be used without normalisation: nll = log_z − word_scores, and
+    the criteria that train it for that use only these. Scores are log-probabilities up to one
+    number per position.
     """
 
-    has_scores: bool = False  # whether word_scores, scores and log_z may be asked for
-    # Whether parameters are of a word's rank or of a cluster, and so of one vocabulary alone.
+    has_scores: bool = False  # whether word_scores, scores and log_z are available
+    # Whether parameters belong to a word's rank or to a cluster, and so to one vocabulary only.
     is_by_rank: bool = False
-    vector_dim: int = 0  # width of the words' vectors; 0: expected_vectors may not be asked for
+    vector_dim: int = 0  # width of the words' vectors; 0: expected_vectors is not available
 
     @abstractmethod
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
@@ -133,14 +136,14 @@ class Output(nn.Module, ABC):
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
 
-    # The next three are asked of an output with `has_scores` alone, the fourth where `vector_dim`.
+    # The next three methods need `has_scores`, the fourth needs `vector_dim`.
 
     def word_scores(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """The score of each position's own word, shape (N,), fp32; 0 where it is -1."""
         raise NotImplementedError
 
     def scores(self, h_NH: Tensor, words_K: Tensor | None = None) -> Tensor:
-        """The scores of these words (None: of all) at every position, shape (N, K), fp32."""
+        """The scores of these words (None: all words) at every position, shape (N, K), fp32."""
         raise NotImplementedError
 
     def log_z(self, h_NH: Tensor) -> Tensor:
@@ -152,24 +155,25 @@ class Output(nn.Module, ABC):
         raise NotImplementedError
 
     def score_parameters(self) -> list[nn.Parameter]:
-        """Weights that whatever a softmax normalises here is proportional to; none if not its own.
+        """The output's own weights to which all normalised scores are proportional; else empty.
 
-        A temperature divides them, and so the scores of both levels, of head and tails, of each
-        component.
+        A temperature divides them, and with them the scores of both levels, of head and tails, or
+        of each component.
         """
         return []
 
     def start_from(self, log_probs_V: Tensor) -> None:  # noqa: B027 -- only scores need a start
-        """Let the words' biases be these before the first step, where there are any.
+        """Set the words' biases, where there are any, to these values before the first step.
 
-        Scores that are to be read as log-probabilities begin there with a sum over words near 1.
+        If scores are to be read as log-probabilities, their exponentials then begin with a sum over
+        words near 1.
         """
 
     def after_step(self) -> None:  # noqa: B027 -- most outputs have nothing to put back
-        """Put back what an optimiser's step must not have moved, as an encoder's `after_step`."""
+        """Restore values that the optimiser must not change, as an encoder's `after_step`."""
 
     def check_loaded(self) -> None:  # noqa: B027 -- most outputs load nothing but weights
-        """Refuse indices that no constructor makes; to be called after loading from a file.
+        """Refuse invalid indices; must be called after loading from a file.
 
         Raises:
             DataError: the file is damaged; the caller puts its path before the message.
@@ -177,7 +181,7 @@ class Output(nn.Module, ABC):
 
 
 def with_taps(inner: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A wrapper's taps behind those of what it wraps, which become `inner.…` where names clash."""
+    """The taps of a wrapped encoder, then the wrapper's own; clashing ones become `inner.…`."""
     if inner.keys() & own.keys():
         inner = {f"inner.{name}": vectors for name, vectors in inner.items()}
     return {**inner, **own}
@@ -205,7 +209,7 @@ def merge_states(one: State, other: State, *, where_B: Tensor) -> State:
 
 
 def detached(state: State) -> State:
-    """A state that gradients do not pass: where truncated BPTT cuts."""
+    """The state without its gradient: where truncated BPTT cuts."""
     return map_state(Tensor.detach, state)
 
 

@@ -1,8 +1,8 @@
-"""Forms: the spellings that go into an encoder, as tensors.
+"""Forms: the spellings that an encoder reads, as tensors.
 
-A batch's forms are its distinct ones; where each occurs is the batch's business. Padding is 0 and
-its length says nothing: a form's vector is the same whatever else is in the batch. Morphs are a
-set: their order says nothing, either.
+The forms of a batch are distinct; the batch itself says where each occurs. Padding is 0, and its
+length has no effect: a form's vector does not depend on the other forms of the batch. The morphs of
+a form are a set: their order has no effect either.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,14 +18,14 @@ from torch.nn import functional
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 
-LEAST_ROWS = 64  # of padded forms
+LEAST_ROWS = 64  # in a padded batch
 WIDTH_STEP = 8
 
 
 class Forms(NamedTuple):
-    """N forms: as words, spelled, and as morphs."""
+    """N forms, each as a word, as characters and as morphs."""
 
-    words_N: Tensor  # word ids, int64; <unk> for a form that is no word
+    words_N: Tensor  # word ids, int64; <unk> for a form outside the vocabulary
     letters_NL: Tensor  # character ids, int64; 0 beyond a form's end
     morphs_NM: Tensor | None = None  # ids of distinct morphs, int64; None: words are not segmented
 
@@ -42,7 +42,7 @@ class Forms(NamedTuple):
         return [tensor for tensor in self if tensor is not None]
 
     def padded(self) -> "Forms":
-        """With further rows, `<unk>` of no letters, and wider ones: one of a few shapes.
+        """The forms padded to one of a few shapes: wider rows, and further rows of empty `<unk>`.
 
         A chunk of 20 × 35 tokens of PTB has 250 to 400 forms of 10 to 21 letters.
         """
@@ -59,11 +59,11 @@ class Forms(NamedTuple):
 
 
 class FixedForms(Forms):
-    """Forms whose tensors never change: what follows from them may be kept."""
+    """Forms whose tensors never change, so that results computed from them can be cached."""
 
 
 def _roomy(number: int) -> int:
-    """The next of sizes that grow by a quarter."""
+    """The next larger of a series of sizes that grow by a quarter."""
     size = LEAST_ROWS
     while size < number:
         size += -(-size // (4 * WIDTH_STEP)) * WIDTH_STEP
@@ -97,7 +97,7 @@ class FormTable:
 
 
 class _Lists:
-    """Lists of ids, end to end, that come out as rows of one length, padded with 0."""
+    """Lists of ids, stored end to end and returned as rows of one length, padded with 0."""
 
     def __init__(self, lists: Sequence[Sequence[int]]) -> None:
         self.lengths = np.array([len(each) for each in lists], np.int64)
@@ -105,7 +105,7 @@ class _Lists:
         self.ids = np.fromiter((*chain.from_iterable(lists), 0), np.int32)  # never empty
 
     def padded(self, rows: npt.NDArray[np.integer]) -> Tensor:
-        """These lists, int64, as wide as the longest of them."""
+        """These lists as rows, int64, as wide as the longest."""
         lengths = self.lengths[rows][:, None]
         offsets = np.arange(int(lengths.max(initial=1)))
         places = np.minimum(self.starts[rows][:, None] + offsets, len(self.ids) - 1)
@@ -116,7 +116,7 @@ class _Lists:
 def bounded_slices(
     lengths: npt.NDArray[np.int64], *, most_rows: int, most_places: int
 ) -> Iterator[slice]:
-    """Rows to go together, in order: bounded in number and in places, padding included."""
+    """Slices of rows in order, each bounded in rows and in places (with padding)."""
     start = longest = 0
     for row, length in enumerate(lengths.tolist()):
         n_rows, longest = row - start + 1, max(longest, length)

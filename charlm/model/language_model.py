@@ -1,7 +1,7 @@
-"""The language model: an encoder, a context and an output in a row.
+"""The language model: an encoder, a context and an output in sequence.
 
 The encoder runs once for each distinct form of a batch; `where` says which form stands at each
-position. Whoever has many batches of the same forms encodes them once and calls `continue_from`.
+position. For many batches of the same forms, encode these once and call `continue_from`.
 """
 
 import torch
@@ -13,7 +13,7 @@ from charlm.model.kernels.sparse_rows import spread
 
 
 class LanguageModel(nn.Module):
-    """P(word | words before), of three parts that know nothing of each other."""
+    """P(word | words before), computed by three independent parts."""
 
     def __init__(self, encoder: Encoder, context: Context, output: Output) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class LanguageModel(nn.Module):
     ) -> tuple[Tensor, State]:
         """nll_TB in nats (0 where the word is -1), and the state after the last position.
 
-        `x_TBE` are vectors of the forms that are fed in, `words_TB` the words to predict.
+        `x_TBE` are the vectors of the input forms, `words_TB` the words to predict.
         """
         h_TBH, state = self.context(x_TBE, state)
         nll_N = self.output.nll(h_TBH.flatten(0, 1), words_TB.flatten())
@@ -35,10 +35,10 @@ class LanguageModel(nn.Module):
     def read(
         self, forms: Forms, where_TB: Tensor, *, state: State, resets_TB: Tensor | None = None
     ) -> tuple[Tensor, State]:
-        """h_TBH, what the output predicts from, and the state after the last position.
+        """h_TBH, the input of the output, and the state after the last position.
 
-        `where_TB` are rows of `forms`: what is fed in. Where `resets_TB`, the state is the initial
-        one before that position is read.
+        `where_TB` are rows of `forms`: the input. Where `resets_TB` is set, the state is reset to
+        the initial one before that position is read.
         """
         x_TBE = spread(self.encoder(forms), where_TB)
         if resets_TB is None:
@@ -56,16 +56,16 @@ class LanguageModel(nn.Module):
     def read_masked(
         self, forms: Forms, where_TB: Tensor, *, state: State, keep_TB: Tensor
     ) -> tuple[Tensor, State]:
-        """As `read`, the state being the initial one before each position where `keep_TB` is 0.
+        """As `read`, with the state reset before each position where `keep_TB` is 0.
 
-        `read` would cut the batch there, into pieces whose number and length differ from batch to
-        batch; dropout masks that hold for a piece hold for the batch here.
+        `read` cuts the batch at resets, into pieces whose number and length differ from batch to
+        batch. Dropout masks that hold for a piece there hold for the whole batch here.
         """
         x_TBE = spread(self.encoder(forms), where_TB)
         return self.context.forward_masked(x_TBE, state, keep_TB=keep_TB)
 
     def n_parameters_by_part(self) -> dict[str, int]:
-        """Trainable numbers of encoder, context and output; a shared one counts once."""
+        """The number of parameters of encoder, context and output; shared ones count once."""
         seen: set[int] = set()
         counts = {}
         for name, part in self.named_children():

@@ -1,8 +1,8 @@
 """The speller: a character LSTM that gives every spelling a probability.
 
-It is a distribution over all strings of Unicode characters but the empty one, and sums to 1 over
-them: words of the vocabulary have their share, too, which `open_vocabulary` takes out. Its
-symbols are not the encoder's letters, and it reads a spelling to its end, however long.
+It is a distribution over all non-empty strings of Unicode characters, so words of the vocabulary
+also have a share, which `open_vocabulary` removes. Its symbols are not the encoder's letters, and
+it reads a spelling to its end, however long.
 """
 
 import math
@@ -16,12 +16,12 @@ from charlm.model.forms import bounded_slices
 from charlm.settings import Dim, Family
 from charlm.text.vocabulary.vocabulary import Inventory
 
-MARK, ESCAPE = 0, 1  # fed in, MARK is the start of a word, predicted its end
+MARK, ESCAPE = 0, 1  # MARK is the start of a word in the input, and its end as a prediction
 N_SPECIAL = 2
-N_SCALARS = 1_112_064  # what one character may be: Unicode's code points less the surrogates
-BEYOND = -1  # behind a spelling's end
+N_SCALARS = 1_112_064  # possible characters: Unicode's code points without the surrogates
+BEYOND = -1  # after a spelling's end
 SPELLINGS_AT_ONCE = 512
-SYMBOLS_AT_ONCE = 1 << 20  # padding included: one endless word stretches all beside it
+SYMBOLS_AT_ONCE = 1 << 20  # padding included, since one very long word pads all others
 LONGEST_DRAWN = 200  # characters
 STEPS_AT_ONCE = 256  # a word may be as long as a line, and a line as long as a file
 
@@ -31,8 +31,8 @@ LSTMState = tuple[Tensor, Tensor]
 class Speller(nn.Module):
     """s(w), a product over characters and the end of the word; never the empty word.
 
-    A character outside the inventory is *escaped*: the escape's probability is shared evenly by
-    the `n_escaped` characters that the inventory lacks.
+    A character outside the inventory is *escaped*: the probability of the escape symbol is shared
+    evenly among the `n_escaped` characters that the inventory lacks.
     """
 
     def __init__(self, inventory: Inventory, *, dim: Dim = 32, hidden_dim: Dim = 128) -> None:
@@ -45,16 +45,16 @@ class Speller(nn.Module):
         self.next = nn.Linear(hidden_dim, self.n_symbols)
 
     def encoded(self, spellings: Sequence[str]) -> Tensor:
-        """Symbols to predict, the end of each word the last, then BEYOND; shape (L, N)."""
+        """The symbols to predict: letters, then the end of the word, then BEYOND; shape (L, N)."""
         lists = [[*(self.symbols.get(c, ESCAPE) for c in each), MARK] for each in spellings]
         longest = max(map(len, lists), default=0)
         rows = [each + [BEYOND] * (longest - len(each)) for each in lists]
         return torch.tensor(rows, dtype=torch.int64).view(len(rows), longest).t()
 
     def nll(self, symbols_LN: Tensor, *, dropout: float = 0.0) -> Tensor:
-        """Of each symbol, in nats, shape (L, N); 0 behind a word's end, infinite for an empty word.
+        """The nll of each symbol in nats, (L, N); 0 after a word's end, infinite for an empty word.
 
-        `dropout` is of what is read and of what is predicted from.
+        `dropout` falls on the letters' vectors and on the LSTM's output.
         """
         before_1N = symbols_LN.new_full((1, symbols_LN.shape[1]), MARK)
         nll_LN, _ = self._continued(symbols_LN, before_1N, state=None, dropout=dropout)
@@ -63,7 +63,7 @@ class Speller(nn.Module):
     def _continued(
         self, symbols_LN: Tensor, before_1N: Tensor, *, state: LSTMState | None, dropout: float
     ) -> tuple[Tensor, LSTMState]:
-        """As `nll`; `before_1N` are the symbols in front, `state` None at the start of words."""
+        """As `nll`; `before_1N` are the preceding symbols, `state` None at the start of words."""
         read_LN = torch.cat([before_1N, symbols_LN[:-1]]).clamp(min=MARK)
         x_LNE = nn.functional.dropout(self.letters(read_LN), dropout, training=dropout > 0)
         h_LNH, after = self.reader(x_LNE, state)
@@ -80,9 +80,9 @@ class Speller(nn.Module):
 
     @torch.no_grad()
     def log_probs(self, spellings: Sequence[str], *, are_whole: bool = True) -> Tensor:
-        """log s(w) of each, in nats, float64, shape (N,); it depends on no other spelling.
+        """log s(w) of each spelling, in nats, float64, shape (N,), independent of the others.
 
-        What is not whole is how words may begin: of all words that begin so, the sum.
+        If they are not whole, each is a prefix, and the result is for all words that begin with it.
         """
         log_probs_N = torch.zeros(len(spellings), dtype=torch.float64)
         lengths = np.array([len(each) + 1 for each in spellings], np.int64)
@@ -98,7 +98,7 @@ class Speller(nn.Module):
         return log_probs_N
 
     def _total(self, symbols_LN: Tensor) -> Tensor:
-        """The nll of whole spellings, float64, shape (N,), read some steps at a time."""
+        """The total nll of each spelling, float64, shape (N,), read some steps at a time."""
         total_N = torch.zeros(symbols_LN.shape[1], dtype=torch.float64)
         before_1N = symbols_LN.new_full((1, symbols_LN.shape[1]), MARK)
         state: LSTMState | None = None
@@ -110,13 +110,13 @@ class Speller(nn.Module):
 
     @torch.no_grad()
     def draw(self, generator: np.random.Generator) -> str:
-        """A word of the inventory's characters; one cut short has more than LONGEST_DRAWN."""
+        """Draw a word of the inventory's characters; if longer than LONGEST_DRAWN, it was cut."""
         letters = list(self.symbols)
         symbol, state, word = MARK, None, ""
         while len(word) <= LONGEST_DRAWN:
             h_1H, state = self.reader(self.letters(torch.tensor([symbol])), state)
             scores_S = self.next(h_1H)[0].double()
-            scores_S[ESCAPE] = -math.inf  # it stands for a million characters, and for none
+            scores_S[ESCAPE] = -math.inf  # it does not say which of a million characters it is
             if not word:
                 scores_S[MARK] = -math.inf
             below_S = scores_S.softmax(0).cumsum(0).numpy()

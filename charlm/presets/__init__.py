@@ -1,7 +1,8 @@
-"""Every named model, once: its three parts and the recipe that trains it.
+"""Every named model, defined once: its three parts and the recipe that trains it.
 
-A variant is its parent with fields changed. Numbers are those of the papers; what a preset leaves
-out takes the part's default. A run stores the resulting settings and does not read this again.
+A variant is its parent with some fields changed. The numbers are those of the papers. An option
+that a preset leaves out has its part's default; a run stores the complete settings, so a stored
+run never reads its preset again.
 """
 
 import re
@@ -22,7 +23,7 @@ PAPERS: dict[str, dict[str, Settings]] = {
     "Botha & Blunsom (2014), Compositional morphology": BOTHA,
     "Merity et al. (2018), Melis et al. (2018), with characters": MODERN,
 }
-MOST_NAMED = 4  # in an answer
+MOST_NAMED = 4  # in a message
 PRESETS: dict[str, Settings] = {
     name: settings for presets in PAPERS.values() for name, settings in presets.items()
 }
@@ -43,7 +44,7 @@ def preset(name: str) -> Settings:
 
 
 def _nearest(name: str) -> list[str]:
-    """The presets of an author, else those whose names contain `name`, else the most similar."""
+    """The presets of the author `name`, else those with it in their name, else the most similar."""
     for paper, presets in PAPERS.items():
         if name in re.findall(r"\w+", paper.partition("(")[0].lower()):
             return list(presets)

@@ -1,13 +1,13 @@
-"""Kim et al. (2016), "Character-aware neural language models", and what they compare with.
+"""Kim et al. (2016), "Character-aware neural language models", and the models they compare with.
 
-Numbers are those of tables 2, 3, 5 and 7 and of their code; one of the large models trained with
-word and character vectors together reached 81 on PTB (their further observations).
+The numbers are those of tables 2, 3, 5 and 7 and of the authors' code. One of their large models
+with both word and character vectors reached 81 on PTB ("Further observations").
 """
 
 from charlm.settings import Settings, merged
 
-# Section 3.1 and their code: plain SGD at rate 1 with the gradient summed over the 35 steps and
-# averaged over the 20 streams; halved when the epoch gained less than 1.0.
+# Section 3.1 and their code: plain SGD at rate 1, the gradient summed over the 35 steps and
+# averaged over the 20 streams; the rate is halved when an epoch gains less than 1.0.
 KIM_RECIPE: Settings = {
     "epochs": 25,
     "batch_size": 20,
@@ -55,17 +55,17 @@ WORD_LARGE = merged(WORD_SMALL, {"encoder": {"dim": 650}, "context": {"dim": 650
 
 
 def without_highway(parent: Settings) -> Settings:
-    """Table 7: the output of the filters goes straight into the LSTM."""
+    """Table 7: the filters' output goes directly into the LSTM."""
     return {**parent, "encoder": parent["encoder"]["encoder"]}
 
 
 def with_mlp(parent: Settings) -> Settings:
-    """Table 7: one layer instead of the highway."""
+    """Table 7: one plain layer instead of the highway layer."""
     return {**parent, "encoder": {"type": "mlp", "encoder": parent["encoder"]["encoder"]}}
 
 
 def with_words(mixture: Settings) -> Settings:
-    """A mixture of word-large's and char-large's vectors in front of char-large's LSTM."""
+    """A combination of word-large's and char-large's vectors in front of char-large's LSTM."""
     return merged(CHAR_LARGE, {"encoder": mixture})
 
 
@@ -87,7 +87,7 @@ KIM: dict[str, Settings] = {
     "char-large-highway0": without_highway(CHAR_LARGE),
     "char-large-highway1": merged(CHAR_LARGE, {"encoder": {"layers": 1}}),
     "char-large-mlp": with_mlp(CHAR_LARGE),
-    # Further observations: the highway stands over the concatenation of 1,100 and 650 numbers.
+    # "Further observations": the highway layers follow the concatenation of 1,100 and 650 numbers.
     "word-char-concat": with_words(
         {
             "type": "highway",
@@ -95,11 +95,13 @@ KIM: dict[str, Settings] = {
             "encoder": {"type": "concat", "word": _WORDS, "char": _LETTERS["encoder"]},
         }
     ),
-    # Footnote 14 names the others and gives no equations: equal widths by a linear map.
+    # Footnote 14 names the other combinations without equations; here a linear map makes the
+    # widths equal.
     "word-char-add": with_words({"type": "add", **_SIDES}),
     "word-char-average": with_words({"type": "average", **_SIDES}),
     "word-char-convex": with_words({"type": "convex", **_SIDES}),
-    # Products of three drawn numbers: at ±0.05 they hardly move, at ±0.2 and rate 1 they diverge.
+    # Products of three random numbers: from ±0.05 they hardly learn, from ±0.2 at rate 1 they
+    # diverge.
     "word-char-tensor": merged(
         with_words({"type": "tensor", "dim": 650, "rank": 650, "word": _WORDS, "char": _LETTERS}),
         {"recipe": {"initialisation": {"range": 0.1}, "optimiser": {"lr": 0.5}}},

@@ -1,13 +1,14 @@
-"""The models of Koehn's chapter on neural language models, and those that are scored unnormalised.
+"""The models of Koehn's chapter on neural language models, and two for unnormalised scores.
 
-The chapter gives equations and no settings: widths and the recipe are those of word-small, so that
-the kinds of context can be compared. At its rate of 1 contexts without an LSTM's gates diverge.
+The chapter gives equations but no settings. Widths and recipe are those of word-small, so that the
+kinds of context can be compared; contexts without an LSTM's gates diverge at its learning rate of
+1, so theirs is lower.
 """
 
 from charlm.presets.kim import WORD_SMALL
 from charlm.settings import Settings, merged
 
-# 4.1: four words, their vectors, one hidden layer; 4.5 has direct connections besides.
+# 4.1: the vectors of four words and one hidden layer; 4.5 adds direct connections.
 NNLM: Settings = merged(
     WORD_SMALL,
     {
@@ -34,7 +35,8 @@ KOEHN: dict[str, Settings] = {
     "nnlm-5gram": NNLM,
     "nnlm-5gram-direct": merged(NNLM, {"context": {"direct": True}}),
     "rnn": RNN,
-    # 4.6, reset before the product, as published; its bias is the candidate's, as Straka has it.
+    # 4.6, with the reset before the product, as published; the bias is in the candidate, as in
+    # Straka's version.
     "gru": merged(
         WORD_SMALL,
         {
@@ -61,7 +63,7 @@ KOEHN: dict[str, Settings] = {
             "recipe": {"optimiser": {"lr": 0.3}},
         },
     ),
-    # 4.3.1 and 4.3.2: training that makes normalising the scores unnecessary.
+    # 4.3.1 and 4.3.2: training criteria that make it unnecessary to normalise the scores.
     "word-small-selfnorm": merged(
         WORD_SMALL, {"recipe": {"criterion": {"type": "self-normalised", "alpha": 0.1}}}
     ),

@@ -1,11 +1,11 @@
 """The presets as `charlm train --list` shows them: by paper, each in a few words with its figures.
 
-The measured figures and times are those of recipes/ptb/README.md, which says how they were made; a
-preset that was only tried briefly has none. Miyamoto & Cho score by sentence, all others with the
-state carried: the two are not comparable.
+The measured figures and times come from recipes/ptb/README.md, which says how they were obtained;
+presets that were only tried briefly have none. Miyamoto & Cho score by sentence, all others with
+the state carried over, and the two kinds of perplexity cannot be compared.
 
-All settings of a preset, including its parts' defaults, come from
-`charlm.training.preset_settings`, which can build the parts.
+`charlm.training.preset_settings` gives the complete settings of a preset, with the defaults that
+its parts fill in.
 """
 
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from charlm.settings import Settings
 
 
 class Figures(NamedTuple):
-    """Figures of one preset on Mikolov's Penn Treebank; perplexities are of test.txt."""
+    """A preset's figures on the Penn Treebank (Mikolov's version); perplexities are of test.txt."""
 
-    n_parameters: int  # 10,000 words, 46 characters, 4,997 morphs
+    n_parameters: int  # with 10,000 words, 46 characters, 4,997 morphs
     published: float | None = None
     measured: float | None = None
-    time: str = ""  # of the measured training, and where it ran
+    time: str = ""  # the duration of the measured training, and where it ran
 
 
 FIGURES: dict[str, Figures] = {
-    # Kim et al., tables 3 and 7; 81 in their further observations.
+    # Kim et al., tables 3 and 7; 81 is from their "Further observations".
     "char-small": Figures(5_312_530, 92.3, 91.99, "97 min, CPU"),
     "char-large": Figures(19_373_180, 78.9, 77.76, "1 h 39 min, CPU"),
     "word-small": Figures(4_653_200, 97.6, 95.00, "50 min, CPU"),
@@ -59,7 +59,7 @@ FIGURES: dict[str, Figures] = {
     "miyamoto-fixed25-pretrained": Figures(5_397_400, 113.52, 114.97, "2 to 12 min, GPU"),
     "miyamoto-fixed50-pretrained": Figures(5_397_400, 113.03),
     "miyamoto-fixed75-pretrained": Figures(5_397_400, 172.85),
-    # Koehn's chapter has no figures.
+    # Koehn's chapter gives no figures.
     "nnlm-5gram": Figures(4_130_300),
     "nnlm-5gram-direct": Figures(5_130_300),
     "rnn": Figures(4_090_400),
@@ -68,7 +68,7 @@ FIGURES: dict[str, Figures] = {
     "deep-transition": Figures(4_170_600),
     "word-small-selfnorm": Figures(4_653_200),
     "word-small-nce": Figures(4_653_200),
-    # Zaremba et al., as Kim et al. quote them.
+    # Zaremba et al., as quoted by Kim et al.
     "zaremba-medium": Figures(19_780_400, 82.7, 83.45, "6 min, GPU, 27 of 39 epochs"),
     "zaremba-large": Figures(66_034_000, 78.4),
     "mlbl": Figures(6_010_800),
@@ -81,16 +81,16 @@ FIGURES: dict[str, Figures] = {
 
 @dataclass(frozen=True)
 class PresetFacts:
-    """A preset in one line."""
+    """A preset on one line of the list."""
 
     name: str
     paper: str
     model: str  # `highway(char-cnn), lstm 2x300`
-    n_parameters: int  # on the Penn Treebank, as the perplexities of its test text
+    n_parameters: int  # on the Penn Treebank; the perplexities are those of its test text
     published: float | None
-    measured: float | None  # None: not trained to its end
-    time: str  # of the measured training; "" if it is not known
-    state: str  # carried, or by sentence: the two kinds of perplexity do not compare
+    measured: float | None  # None: not trained to the end
+    time: str  # of the measured training; "" if unknown
+    state: str  # carried or by sentence; the two kinds of perplexity cannot be compared
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "time": self.time or None}
@@ -112,7 +112,7 @@ def preset_facts() -> list[PresetFacts]:
 
 
 def model_in_words(settings: Settings) -> str:
-    """The parts that tell presets apart: encoder, context, and what is not a plain softmax."""
+    """The parts that tell presets apart: encoder, context, and any output but a plain softmax."""
     context = settings["context"]
     layers, dim = context.get("layers"), context.get("dim")
     size = f"{layers}x{dim}" if layers else str(dim or "")

@@ -1,12 +1,14 @@
 """Miyamoto & Cho (2016), "Gated word-character recurrent language model": all rows of table 1.
 
-They train and score sentence by sentence, so their figures do not compare with Kim et al.'s. They
-validate every 1,000 steps and stop when three have not helped; here it is three epochs.
+They train and score sentence by sentence, so their figures cannot be compared with Kim et al.'s.
+They validate every 1,000 steps and stop after three validations without a gain; here training stops
+after three epochs without a gain.
 """
 
 from charlm.settings import Settings, merged
 
-# Section 3.2: the sum over a sentence, the mean over 32 of them, of less than 50 words each.
+# Section 3.2: the loss is summed over a sentence and averaged over 32 sentences, each of less than
+# 50 words.
 MIYAMOTO_RECIPE: Settings = {
     "epochs": 15,
     "patience": 3,
@@ -21,7 +23,7 @@ MIYAMOTO_RECIPE: Settings = {
 }
 
 _WORDS: Settings = {"type": "word", "dim": 200}
-# In their code: two tables of letters, one a direction, and no marks around a word.
+# As in their code: two tables of letters, one per direction, and no markers around a word.
 _LETTERS: Settings = {
     "type": "char-lstm",
     "dim": 200,
@@ -38,7 +40,7 @@ WORD: Settings = {
     "output": {"type": "softmax"},
     "recipe": MIYAMOTO_RECIPE,
 }
-# Their code widens Xavier's range for the gates by four, in all LSTMs of the character model.
+# Their code widens Xavier's range by four for the gates of all LSTMs of the character model.
 _XAVIER: Settings = {"type": "xavier", "where": "encoder-cells", "gates": 4.0, "range": 0.1}
 CHAR = merged(
     WORD,
@@ -55,9 +57,9 @@ CHAR = merged(
 _BOTH = merged(WORD, {"recipe": {"initialisation": _XAVIER}})
 GATED = merged(_BOTH, {"encoder": {"type": "gate", "kind": "adaptive", **_SIDES}})
 _PRETRAINED: Settings = {"type": "pretraining", "epochs": 2, "divisor": 2.1, "first_epoch": 7}
-_CONCAT_DIVISION: Settings = {"divisor": 1.4, "first_epoch": 4}  # pre-trained, too
+_CONCAT_DIVISION: Settings = {"divisor": 1.4, "first_epoch": 4}  # also after pre-training
 _CONCAT = merged(_BOTH, {"recipe": {"schedule": _CONCAT_DIVISION}})
-# Their code maps 200 + 200 numbers to 200; the paper says that each side is halved.
+# Their code maps 200 + 200 numbers to 200, while the paper says that each side is halved.
 CONCAT = merged(
     _CONCAT,
     {"encoder": {"type": "project", "dim": 200, "encoder": {"type": "concat", **_SIDES}}},
@@ -75,7 +77,7 @@ CONCAT_HALF = merged(
 
 
 def fixed_gate(value: float) -> Settings:
-    """Eq. 7: every word takes the same share from its spelling."""
+    """Eq. 7: the character vector has the same weight for every word."""
     gate = {"type": "gate", "kind": "fixed", "value": value, **_SIDES}
     return merged(_BOTH, {"encoder": gate})
 
@@ -86,7 +88,7 @@ def pretrained(parent: Settings) -> Settings:
 
 
 def pretrained_concat(parent: Settings) -> Settings:
-    """The same, with the rate divided as if both were read from the start."""
+    """As `pretrained`, with the learning rate divided as in concat training without it."""
     return merged(pretrained(parent), {"recipe": {"schedule": _CONCAT_DIVISION}})
 
 

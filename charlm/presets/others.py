@@ -1,14 +1,15 @@
-"""Zaremba et al. (2014), Botha & Blunsom (2014), and what the field has learnt since.
+"""Zaremba et al. (2014), Botha & Blunsom (2014), and modern models with what was learnt since.
 
-The modern ones are a single layer as tuned by Melis et al. (2018), with the penalties and averages
-of AWD-LSTM (Merity et al., 2018); they have one softmax for a CPU, mixtures for a GPU.
+The modern models have a single layer as tuned by Melis et al. (2018), with the penalties and
+averages of AWD-LSTM (Merity et al., 2018). Those for a CPU have one softmax, those for a GPU a
+mixture of softmaxes.
 """
 
 from charlm.presets.kim import CHAR_SMALL, WORD_LARGE, WORD_SMALL
 from charlm.settings import Settings, merged
 
-# Zaremba et al.: dropout on every vector that is not recurrent, those of the words included.
-# Kim et al.'s word-large is their medium model but for that, and another schedule.
+# Zaremba et al.: dropout on all non-recurrent connections, including the word vectors. Kim et al.'s
+# word-large differs from their medium model only in that and in the schedule.
 ZAREMBA_MEDIUM = merged(
     WORD_LARGE,
     {
@@ -37,7 +38,7 @@ ZAREMBA: dict[str, Settings] = {
 }
 
 BOTHA: dict[str, Settings] = {
-    # Four words before, a matrix each; morphs at the input and at the output.
+    # Reads the four preceding words, with one matrix each; morphs at the input and at the output.
     "mlbl": merged(
         WORD_SMALL,
         {
@@ -49,11 +50,12 @@ BOTHA: dict[str, Settings] = {
 }
 
 # One wide layer between tied vectors, the shape that Melis et al. (2018) found best for 10 million
-# parameters; dropout, far more of it on what goes in than on what comes out, and learning rate are
-# near those that they tuned for it. Others, and letters alone: recipes/ptb.
+# parameters. Dropout, which is much higher at the input than at the output, and the learning rate
+# are near the values that they tuned for it. Other values, and models of letters only: recipes/ptb.
 WORD_CHAR_MODERN: Settings = {
-    # A word goes in as the sum of its own vector and that of its letters. Its own is tied to the
-    # output, where the letters of the whole vocabulary would be read at every step.
+    # A word's input is the sum of its word vector and the vector of its letters. Only the word
+    # vector is tied to the output: with the letters, the whole vocabulary would have to be encoded
+    # at every step.
     "encoder": {
         "type": "add",
         "word": {"type": "type-dropout", "p": 0.1, "encoder": {"type": "word", "dim": 268}},
@@ -88,14 +90,14 @@ WORD_CHAR_MODERN: Settings = {
             "weight_decay": 3.5e-6,
         },
         "schedule": {"type": "linear", "warm_up": 0.01, "hold": 0.3},
-        # Of few steps the later half counts most: four epochs of little text are a model, too.
+        # With few steps the later half counts most, so that four epochs on little text still work.
         "averaging": {"type": "ema", "decay": 0.998, "degree": 1},
         "batching": {"type": "streams", "shuffle": "partial", "reset": 0.01},
     },
 }
-# N-grams in the place of the CNN cost little enough to be read for the whole vocabulary at each
-# step: a rare word is predicted by its spelling, too. Divided by the root of their number they
-# learn in half as many epochs. The warm-up is of half an epoch, as above.
+# Character n-grams instead of the CNN are cheap enough to encode the whole vocabulary at each step,
+# so that rare words are also predicted by their spelling. Divided by the root of their number, they
+# learn in half as many epochs. The warm-up lasts half an epoch, as above.
 WORD_NGRAM_MODERN = merged(
     WORD_CHAR_MODERN,
     {
@@ -106,8 +108,9 @@ WORD_NGRAM_MODERN = merged(
         "recipe": {"epochs": 18, "schedule": {"warm_up": 0.0278}},
     },
 )
-# Letters alone go in; words come out of a table by six softmaxes (Yang et al., 2018). More can be
-# learnt by heart so, and more is dropped; the longer average does not rise again at the end.
+# Only letters at the input; the output is a mixture of six softmaxes over a table of words (Yang et
+# al., 2018). This model can memorise more, so dropout is higher. With the longer average the
+# perplexity does not rise again at the end.
 CHAR_MODERN = merged(
     WORD_CHAR_MODERN,
     {
@@ -121,9 +124,9 @@ MODERN: dict[str, Settings] = {
     "char-modern": CHAR_MODERN,
     "word-char-modern": WORD_CHAR_MODERN,
     "word-ngram-modern": WORD_NGRAM_MODERN,
-    # Six softmaxes over the same vectors, for a GPU: on a CPU a step takes five times as long. Far
-    # more can be learnt by heart, so that far more is dropped, and eight times the epochs are made
-    # of steps that are twice as large. The warm-up is of an epoch.
+    # Six softmaxes over the same vectors, for a GPU: on a CPU a step takes five times as long. The
+    # model can memorise far more, so dropout is much higher and training runs for eight times the
+    # epochs, in steps that are twice as large. The warm-up lasts one epoch.
     "mixture-modern": merged(
         WORD_NGRAM_MODERN,
         {

@@ -1,4 +1,5 @@
-"""The run directory, in which a training leaves its files under fixed names.
+"""The run directory: the files that a training writes, under fixed names.
 
-They are JSON and safetensors, checked before use; nothing in them is used as a path or as code.
+Nothing in it is used as a path or run as code. What is read back is JSON and safetensors, and is
+checked before use.
 """

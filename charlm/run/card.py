@@ -1,4 +1,4 @@
-"""The model card: a readable description of a run, beside its weights."""
+"""The model card: a readable description of a run, kept beside its weights."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -49,9 +49,10 @@ def save_card(
 
 
 def kept_ppl(folder: Path, *, ppl: float) -> tuple[float, float]:
-    """The perplexity of the kept weights, whose epoch had `ppl`, and the softmax's temperature.
+    """The validation perplexity of the stored weights, and their softmax temperature.
 
-    They are `ppl` and 1 unless the softmax was given a temperature after the last epoch.
+    These are `ppl`, the perplexity of the best epoch, and 1, unless a temperature was set after the
+    last epoch.
     """
     meta = read_meta(folder / MODEL)
     found = meta.get("valid_ppl", ppl), meta.get("temperature", 1.0)
@@ -70,7 +71,7 @@ def _rows(
     by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
     rules = ", ".join(f"{key} {value}" for key, value in inventory.normalisation.in_short().items())
     versions = {"charlm": info.charlm, **info.versions}
-    command = shlex.join(info.command).replace("|", "\\|")  # one that can be pasted
+    command = shlex.join(info.command).replace("|", "\\|")  # can be pasted into a shell
     init, speller = info.init or {}, info.speller or {}
     begun = f"{init.get('run')}, its model {str(init.get('sha256'))[:12]}"
     return [
@@ -97,7 +98,7 @@ def _speller(speller: dict[str, Any]) -> str:
 
 
 def shown_text(text: Mapping[str, Any], *, max_tokens: int | None = None) -> str:
-    """How much of a text was read, and which text it is: the hash is of the whole text."""
+    """How much of a text was read, and its hash, which is always that of the whole text."""
     counts = f"{text['n_sentences']:,} sentences, {text['n_tokens']:,} tokens"
     if max_tokens:
         counts += f": the first, at most {max_tokens:,} (--max-tokens), of the text of"

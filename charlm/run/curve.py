@@ -1,4 +1,4 @@
-"""The learning curve: training and validation perplexity by epoch, and the rate below them."""
+"""The learning curve: training and validation perplexity by epoch, and the learning rate below."""
 
 import io
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from charlm.text.io.files import write_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDE = 1e4  # times the lowest perplexity
-VALIDATION, TRAINING, GREY = "#0072b2", "#c04f00", "#666666"  # the report's, on white
+WIDE = 1e4  # ratio of the axis limits from which on only powers of ten are labelled
+VALIDATION, TRAINING, GREY = "#0072b2", "#c04f00", "#666666"  # the report's colours, on white
 
 
 def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> None:
@@ -25,14 +25,14 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
 
 
 def _drawn(history: Sequence[dict[str, Any]], *, title: str) -> "Figure":
-    # Loaded where something is drawn: half a second that no other command should pay.
+    # Imported here because it takes half a second, which no other command should pay.
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
     epochs = [record["epoch"] for record in history]
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
-    alone = "o" if len(epochs) == 1 else None  # no line leads to it
+    alone = "o" if len(epochs) == 1 else None  # a single epoch draws no line
     best = best_record(history)
     best_label = f"validation, best {shown_ppl(best['valid_ppl'])} (epoch {best['epoch']})"
     for key, label, colour, style, marker in (
@@ -44,7 +44,7 @@ def _drawn(history: Sequence[dict[str, Any]], *, title: str) -> "Figure":
     top.set(yscale="log", ylabel="perplexity")
     top.set_title(drawable(title), parse_math=False)  # a corpus may be called a$b$
     lowest, highest = top.get_ylim()
-    if highest < WIDE * lowest:  # else powers of ten do
+    if highest < WIDE * lowest:  # otherwise the default labels, powers of ten, suffice
         top.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         top.yaxis.set_major_formatter(ScalarFormatter())
     top.minorticks_off()

@@ -1,7 +1,7 @@
-"""The folder of `charlm export --onnx`: a run's model that can be read without torch.
+"""The folder that `charlm export --onnx` writes: a run's model, readable without torch.
 
-Its files have fixed names: two networks, the vocabulary, and a description with the hash of each,
-so that a folder mixed from two models is refused.
+Its files have fixed names: two networks, the vocabulary, and a description with the hash of each. A
+folder that mixes files of two models is therefore refused.
 """
 
 import math
@@ -26,29 +26,29 @@ FORMAT = 1
 STEP, ENCODE = "step.onnx", "encode.onnx"
 HASHED = (STEP, ENCODE, VOCABULARY)
 EXPECTED = "expected what `charlm export --onnx` writes"
-MOST_NUMBERS = 1 << 24  # of a leaf of a state
+MOST_NUMBERS = 1 << 24  # in one leaf of a state
 MOST_LEAVES = 1 << 10
 MOST_AXES = 8  # of a leaf
-LARGEST = 3e38  # that a float32 holds
+LARGEST = 3e38  # value that fits in a float32
 
 ExportPrecision = Literal["fp32", "int8"]
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One tensor of a context's state, without its batch."""
+    """One tensor of a context's state, without the batch axis."""
 
     shape: tuple[int, ...]
-    initial: tuple[float, ...]  # its numbers before any word, in row-major order; (): zeros
+    initial: tuple[float, ...]  # the values before any word, in row-major order; (): zeros
 
 
 @dataclass(frozen=True)
 class ExportedInfo:
-    """The contents of export.json."""
+    """The content of export.json."""
 
     arch: str
-    settings: Settings  # parts and recipe, as the run has them
-    files: dict[str, str]  # SHA-256 by name
+    settings: Settings  # parts and recipe, as in the run
+    files: dict[str, str]  # SHA-256 by file name
     weights_sha256: str  # of the run's model.safetensors
     vocabulary_sha256: str
     oov_input: str
@@ -70,10 +70,10 @@ def is_exported(path: str | Path) -> bool:
 
 
 def load_exported(path: str | Path) -> tuple[ExportedInfo, Inventory]:
-    """The description and the vocabulary of a folder, whose files are checked.
+    """The description and the vocabulary of an exported folder, its files checked by their hashes.
 
     Raises:
-        DataError: a file is missing, has another hash, or is not from `charlm export`.
+        DataError: a file is missing or has another hash, or is not what `charlm export` writes.
     """
     folder = Path(path)
     if not is_exported(folder):

@@ -1,6 +1,7 @@
-"""The names in a run directory, its lock, and what run.json says.
+"""The file names in a run directory, its lock, and the content of run.json.
 
-The lock is the system's (flock): it ends with the process, so a killed training leaves none behind.
+The lock is flock's: the system releases it when the process ends, so a killed training leaves none
+behind.
 """
 
 import errno
@@ -21,22 +22,22 @@ from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary import vocabulary
 
 FORMAT = 1
-IN_JSON = {tuple: list, Literal: str}  # types of fields, where JSON has another
-RUNS = Path("exp")  # where runs lie that nobody named a place for
-MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
+IN_JSON = {tuple: list, Literal: str}  # the JSON type of a field, where it is another
+RUNS = Path("exp")  # the default parent of run directories
+MAX_THREADS = 4096  # more, in an untrusted run, would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
-VOCABULARY = vocabulary.VOCABULARY  # which n-gram models look for, too
+VOCABULARY = vocabulary.VOCABULARY  # n-gram models look for the same name
 SPELLER_WEIGHTS = "speller.safetensors"
-OFTEN = 0.5  # share of sentence ends from which on a run is of single sentences
-EXPORT = "export.json"  # in a folder of `charlm export --onnx`, which is no run
+OFTEN = 0.5  # from this share of resets at sentence ends a run counts as of single sentences
+EXPORT = "export.json"  # in a folder of `charlm export --onnx`, which is not a run
 LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "encoded"
 
 
 @dataclass(frozen=True)
 class RunInfo(ShortRepr):
-    """The description of a run: everything that decides its numbers, written before the first step.
+    """A run's description: everything that decides its numbers, written before the first step.
 
-    Only the weights' hash comes later, whenever an epoch is the best so far.
+    Only the hash of the weights is added later, whenever an epoch is the best so far.
     """
 
     arch: str
@@ -48,12 +49,12 @@ class RunInfo(ShortRepr):
     device: str
     precision: str
     versions: dict[str, str]
-    command: list[str]  # for people; never run
+    command: list[str]  # for readers; never run
     charlm: str
     init: dict[str, Any] | None = None  # the `run` whose weights it began with, and their sha256
-    speller: dict[str, Any] | None = None  # what `run.speller` writes; None: it has none
-    counts_sha256: str | None = None  # of the vocabulary's counts; None: charlm 0.1 kept none
-    weights_sha256: str | None = None  # of model.safetensors; None before the first epoch's, too
+    speller: dict[str, Any] | None = None  # a SpellerInfo as a dict; None: it has no speller
+    counts_sha256: str | None = None  # of the vocabulary's counts; None: charlm 0.1 stored none
+    weights_sha256: str | None = None  # of model.safetensors; also None before the first epoch
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:
@@ -62,9 +63,10 @@ class RunInfo(ShortRepr):
 
 
 def wrong_field(kind: type, value: Mapping[str, Any]) -> str | None:
-    """The first field of a dataclass that a JSON object lacks, or has in another type.
+    """The first field of a dataclass that is missing in a JSON object or has another type there.
 
-    A field that may be None may be missing: files of older versions lack it.
+    A field that may be None in the dataclass may be missing in the object, as in files of older
+    versions.
     """
     hints = get_type_hints(kind)
     for name in (field.name for field in fields(kind)):
@@ -76,10 +78,10 @@ def wrong_field(kind: type, value: Mapping[str, Any]) -> str | None:
 
 
 def read_description(path: Path, *, known_format: int) -> dict[str, Any] | None:
-    """The object in run.json or export.json; None if there is no such file.
+    """The object in run.json or export.json; None if the file holds no such description.
 
     Raises:
-        DataError: not JSON, or of another format.
+        DataError: the file is not JSON, or its format is another.
     """
     value = read_json(path)
     if not isinstance(value, dict) or type(value.get("format")) is not int:
@@ -93,7 +95,7 @@ def read_description(path: Path, *, known_format: int) -> dict[str, Any] | None:
 
 
 def load_info(folder: str | Path) -> RunInfo:
-    """The contents of run.json, which may be a stranger's.
+    """The content of run.json, which may be untrusted.
 
     Raises:
         DataError: no run, a newer format, or a file that `RunInfo.save` did not write.
@@ -134,14 +136,14 @@ def _why_no_run(folder: Path) -> str:
 
 
 def wrong_recipe(settings: Settings) -> str | None:
-    """What prevents a stored recipe from being read after its training; None if nothing does.
+    """Why a stored recipe cannot be used after training; None if it can.
 
-    Parts that only training reads may be unknown to this version of charlm.
+    Parts that only training reads are not checked, and may be unknown to this version of charlm.
     """
     recipe = settings.get("recipe")
     if not isinstance(recipe, dict) or recipe.get("oov_input") not in ("unk", "spelling"):
         return "the recipe says no oov_input"
-    for name in ("batching", "criterion"):  # which older runs lack
+    for name in ("batching", "criterion"):  # older runs lack them
         if not isinstance(recipe.get(name, {}), dict):
             return f"the recipe's {name} is no part"
     if type(recipe.get("batching", {}).get("reset", 0)) not in (int, float):
@@ -150,19 +152,19 @@ def wrong_recipe(settings: Settings) -> str | None:
 
 
 def learned_single_sentences(settings: Settings) -> bool:
-    """Whether a training reset the state at sentence ends, always or often."""
+    """Whether training reset the state at sentence ends, always or often."""
     batching = settings["recipe"].get("batching", {})
     return bool(batching.get("type", "streams") != "streams" or batching.get("reset", 0) >= OFTEN)
 
 
 def is_by_sentence(settings: Settings) -> bool:
-    """Whether a training read sentences one by one, and validated so."""
-    batching = settings["recipe"].get("batching", {})  # which older runs lack
+    """Whether training and validation read sentences one by one."""
+    batching = settings["recipe"].get("batching", {})  # older runs lack it
     return bool(batching.get("type") == "sentences")
 
 
 def load_resumable(folder: str | Path) -> RunInfo:
-    """As `load_info`, and also checked for what only a resumed training reads.
+    """As `load_info`, but also checks the fields that only a resumed training reads.
 
     Raises:
         DataError: as `load_info`.
@@ -187,10 +189,10 @@ def load_resumable(folder: str | Path) -> RunInfo:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[Callable[[], None]]:
-    """Hold the run's lock; yields a check that it is still held, to be called before a save.
+    """Hold the run's lock; yields a function that checks, before each save, that it is still held.
 
-    A lock on a removed file is still held, but excludes nobody: after `rm -rf` of the folder a
-    second training would write into the same place.
+    A lock on a removed file is still held, but no other process sees it: after `rm -rf` of the
+    folder a second training would write into the same place.
 
     Raises:
         DataError: the lock file is a link.
@@ -228,5 +230,5 @@ def _opened(path: Path) -> int:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-    # A stranger's run could make us create an empty file wherever its link points to.
+    # An untrusted run could make us create an empty file wherever its link points.
     raise DataError(f"{path}: is a link; expected charlm's own empty file; remove the link")

@@ -1,7 +1,7 @@
-"""Letters of any script in pictures, as far as installed fonts have them.
+"""Fonts for the letters of any script in pictures, if an installed font has them.
 
-matplotlib's own fonts have Latin, Greek, Cyrillic, Arabic and Hebrew; for other scripts it draws
-boxes unless it is given a font.
+matplotlib's own font covers Latin, Greek, Cyrillic, Arabic and Hebrew; other letters appear as
+boxes unless another font is named.
 """
 
 import logging
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font
 
-JOINERS = "\u200c\u200d"  # unseen, yet Persian and Hindi are spelled with them
-LONGEST_TITLE = 80  # characters; more runs out of the picture
-OF_BOXES = ("Last Resort", "LastResort", "Adobe Blank")  # fonts that have any letter, and show none
-BEST = "Noto Sans"  # of those that have a letter; a font for each script
-WEIGHTS = (400, 500)  # regular and medium, which some Chinese fonts have alone
+JOINERS = "\u200c\u200d"  # invisible, but part of the spelling in Persian and Hindi
+LONGEST_TITLE = 80  # characters; a longer title does not fit in the picture
+OF_BOXES = ("Last Resort", "LastResort", "Adobe Blank")  # claim to have every letter, show none
+BEST = "Noto Sans"  # preferred among fonts that have a letter; it has a font for each script
+WEIGHTS = (400, 500)  # regular and medium; some Chinese fonts have only medium
 
 
 def drawable(title: str, *, families: Sequence[str] | None = None) -> str:
-    """A title with escapes such as \\u65e5 for letters that the fonts lack, cut if too long."""
+    """The title, with escapes such as \\u65e5 for letters that the fonts lack, cut if too long."""
     fonts = _fonts(families)
     shown = "".join(
         c
@@ -56,7 +56,7 @@ def fonts_for(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _fonts(families: Sequence[str] | None) -> list["FT2Font"]:
-    """The fonts that matplotlib takes letters from."""
+    """The fonts of these families, by default those that matplotlib is set to use."""
     from matplotlib import rcParams
     from matplotlib.font_manager import get_font
 
@@ -65,27 +65,27 @@ def _fonts(families: Sequence[str] | None) -> list["FT2Font"]:
 
 @cache
 def _font_files(families: tuple[str, ...]) -> Sequence[str]:
-    """One file for each family that is installed, else matplotlib's own."""
+    """A font file for each installed family; matplotlib's own if none is installed."""
     from matplotlib.font_manager import FontProperties, findfont
 
     paths = []
     for family in families:
         with suppress(ValueError):  # not installed
-            only = FontProperties(family=[family])  # a string alone is read as a pattern
+            only = FontProperties(family=[family])  # a plain string would be read as a pattern
             paths.append(findfont(only, fallback_to_default=False))
     return paths or [findfont(FontProperties())]
 
 
 @cache
 def _installed() -> list[tuple[str, str]]:
-    """Families with the file of an upright font; those newer than matplotlib's own list, too."""
+    """Font families with the file of an upright font, also those missing in matplotlib's list."""
     from matplotlib.font_manager import findSystemFonts, fontManager, weight_dict
 
     logging.getLogger("matplotlib.font_manager").addFilter(_is_not_of_weight)
     known = {entry.fname for entry in fontManager.ttflist}
     for path in findSystemFonts():
         if path not in known:
-            with suppress(Exception):  # damaged, or of a kind that is not read
+            with suppress(Exception):  # damaged, or of an unsupported kind
                 fontManager.addfont(path)
     named = (name for name, weight in weight_dict.items() if weight in WEIGHTS)
     weights = {*WEIGHTS, *named}
@@ -99,5 +99,5 @@ def _installed() -> list[tuple[str, str]]:
 
 
 def _is_not_of_weight(record: logging.LogRecord) -> bool:
-    """Suppresses matplotlib's warning, for every text, that a font has not the weight asked for."""
+    """Filter out the warning that a font has another weight than asked, repeated for every text."""
     return "Failed to find font weight" not in record.getMessage()

@@ -1,4 +1,4 @@
-"""The records of a training's epochs, as log.jsonl holds them, and what follows from them."""
+"""The records of a training's epochs in log.jsonl, and the figures derived from them."""
 
 import sys
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ from charlm.run.folder import LOG
 from charlm.text.io.files import parse_json
 from charlm.text.io.lines import read_lines
 
-# What is read of a record; a number without a fraction may stand as a whole one.
+# The fields that are read; a float without a fraction may be written as an integer.
 FIELDS = {"epoch": int, "train_ppl": float, "valid_ppl": float, "n_tokens": int, "seconds": float}
 PERPLEXITIES = ("train_ppl", "valid_ppl")
-MOST = 1e100  # of other numbers: what is added up over epochs stays finite
-MANY = 1e7  # times the words of any vocabulary
-WARNING = "warning"  # of an epoch in which something went wrong that ended nothing; a text
-PRETRAINING = "pretraining"  # 1 in the record of an epoch that read one side of a mixture alone
-VALIDATION = "validation_seconds"  # which older records lack
+MOST = 1e100  # of other numbers, so that sums over epochs stay finite
+MANY = 1e7  # perplexities from here on are shown with an exponent; no vocabulary is as large
+WARNING = "warning"  # text; something went wrong in the epoch, but training continued
+PRETRAINING = "pretraining"  # 1 in the record of an epoch that trained one side of a mixture only
+VALIDATION = "validation_seconds"  # missing in older records
 
 
 def history_of(run: Path) -> list[dict[str, Any]]:
-    """The records of a run's finished epochs; none before the first.
+    """The records of a run's finished epochs; empty before the first is done.
 
     Raises:
-        DataError: not what `charlm train` writes.
+        DataError: the log is not what `charlm train` writes.
     """
     path = run / LOG
     if not path.is_file():
@@ -42,12 +42,12 @@ def history_of(run: Path) -> list[dict[str, Any]]:
 
 
 def recorded_history(checkpoint: Path) -> list[object]:
-    """The records of epochs in a resume.safetensors, which come before those of the log.
+    """The records of epochs in a resume.safetensors, which may lag behind those of the log.
 
     Raises:
         DataError: not a checkpoint.
     """
-    from charlm.run.stored_weights import read_meta  # torch, which a log's figures can do without
+    from charlm.run.stored_weights import read_meta  # imports torch; reading a log does not need it
 
     position = read_meta(checkpoint).get("position")
     history = position.get("history") if isinstance(position, dict) else None
@@ -57,7 +57,7 @@ def recorded_history(checkpoint: Path) -> list[object]:
 
 
 def is_record(record: object) -> bool:
-    """Whether a record has the fields that are read, as numbers that can be drawn."""
+    """Whether a record has the fields that are read, with numbers that can be drawn."""
     return (
         isinstance(record, dict)
         and all(type(record.get(key)) in (int, kind) for key, kind in FIELDS.items())
@@ -68,9 +68,10 @@ def is_record(record: object) -> bool:
 
 
 def best_record(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The epoch of the lowest validation perplexity, the first of equals.
+    """The record of the epoch with the lowest validation perplexity; the first of equals.
 
-    An epoch of pre-training counts only while there is no other: its model is not kept.
+    A pre-training epoch is best only while there is no other, since its weights are not those of
+    the complete model.
     """
     return min(history, key=lambda record: (record.get(PRETRAINING, 0), record["valid_ppl"]))
 
@@ -83,5 +84,5 @@ def shown_ppl(ppl: float | None) -> str:
 
 
 def total_seconds(history: Sequence[dict[str, Any]]) -> float:
-    """Time of the steps and validations of some epochs; older records have only the steps'."""
+    """The time of all steps and validations; older records have only the time of the steps."""
     return float(sum(r["seconds"] + r.get(VALIDATION, 0.0) for r in history))

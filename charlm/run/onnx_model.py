@@ -1,9 +1,9 @@
-"""An exported model run by onnxruntime: words' vectors, and steps from state to state.
+"""An exported model run by onnxruntime: word vectors, and steps from state to state.
 
-Nothing here imports torch. The vectors of the vocabulary are computed on first use and kept in
-memory: in the folder they would double its size. A network in eight bits scales its input over the
-whole batch, so rows go through it one at a time: otherwise a row's numbers would depend on the
-other rows.
+Nothing here imports torch. The vectors of the vocabulary are computed when they are first needed
+and then kept in memory; stored in the folder, they would double its size. An int8 network scales
+its input over the whole batch, so rows go through it one at a time: otherwise the results of a row
+would depend on the other rows.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ from charlm.text.vocabulary.vocabulary import Inventory
 if TYPE_CHECKING:
     import onnxruntime
 
-N_EDGES = 2  # a word's start and its end, which stand around its letters
-FORMS_AT_ONCE = 512  # 70 letters wide the CNN's windows of as many forms take some 50 MB
+N_EDGES = 2  # the markers of a word's start and end around its letters
+FORMS_AT_ONCE = 512  # at 70 letters each, the CNN's windows of this many forms take some 50 MB
 
 Vectors = npt.NDArray[np.float32]
 State = tuple[Vectors, ...]  # of the context, batch first
 
 
 class OnnxModel:
-    """An exported folder, opened."""
+    """The model in an exported folder."""
 
     def __init__(self, path: str | Path, *, threads: int | None = None) -> None:
         """Open and check a folder; `threads` None: onnxruntime's own choice.
@@ -61,17 +61,17 @@ class OnnxModel:
         self._is_row_by_row = self.info.precision == "int8"
         self.oov_input, self.weights_sha256 = self.info.oov_input, self.info.weights_sha256
         self.vectors = FormVectors(self, by_spelling=self.oov_input == "spelling")
-        # For neighbours every form is read by its spelling, whatever goes in with a text.
+        # Neighbours always read a form by its spelling, whatever the model reads in a text.
         self.spelled_vectors = FormVectors(self, by_spelling=True)
         self._require_fit()
 
     def _require_fit(self) -> None:
-        """Try the networks out; raises DataError if they do not fit the description."""
+        """Try the networks, and raise DataError if they do not match the description."""
         refusals: tuple[type[Exception], ...] = (KeyError, ValueError, *_refusals())
         expected = [(1, self.inventory.n_words), *((1, *leaf.shape) for leaf in self.info.state)]
         try:
             x_BE, state = self.encode([UNK_WORD]), self.initial_state(1)
-            for _ in range(2):  # what comes out must go in again
+            for _ in range(2):  # the second step reads the state that the first returned
                 log_probs_BV, state = self.step(x_BE, state)
             if [np.shape(each) for each in (log_probs_BV, *state)] != expected:
                 raise ValueError("other shapes come out")
@@ -83,7 +83,7 @@ class OnnxModel:
             ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Unpickling opens the folder again, since onnxruntime's sessions cannot be pickled."""
+        """Reopen the folder on unpickling, since onnxruntime's sessions cannot be pickled."""
         return partial(OnnxModel, threads=self._threads), (self.path.resolve(),)
 
     @property
@@ -118,7 +118,7 @@ class OnnxModel:
         return log_probs_BV, tuple(after)
 
     def encode(self, forms: Sequence[str], *, are_unknown: bool = False) -> Vectors:
-        """The vector of each form by its spelling, (N, E); `are_unknown`: with `<unk>`'s id."""
+        """The vector of each form by its spelling, (N, E); `are_unknown`: with `<unk>` as word."""
         blocks = [np.empty((0, self.info.vector_dim), np.float32)]
         at_once = 1 if self._is_row_by_row else FORMS_AT_ONCE
         for first in range(0, len(forms), at_once):
@@ -132,11 +132,11 @@ class OnnxModel:
 
 
 class FormVectors:
-    """Vectors by form id: those of words are cached, those of further spellings are not."""
+    """Vectors by form id; those of the vocabulary are kept, those of other spellings are not."""
 
     def __init__(self, model: OnnxModel, *, by_spelling: bool) -> None:
         self.model = model
-        self.by_spelling = by_spelling  # forms outside the vocabulary, and not as `<unk>`
+        self.by_spelling = by_spelling  # whether unknown forms are spelled, or are `<unk>`
         n_words = model.inventory.n_words
         self._table_VE = np.empty((n_words, model.info.vector_dim), np.float32)
         self._is_there_V = np.zeros(n_words, np.bool_)
@@ -161,7 +161,7 @@ class FormVectors:
 
 
 def require_no_torch(path: str | Path, options: Any) -> None:
-    """Raises ConfigError for an option of a command that only torch supports."""
+    """Raise ConfigError for an option of a command that needs torch."""
     given: dict[str, Any] = {
         f"--{name.replace('_', '-')}": getattr(options, name, None)
         for name in ("open_vocabulary", "unnormalised", "adapt_rates", "gpus", "processes")
@@ -180,9 +180,9 @@ def require_no_torch(path: str | Path, options: Any) -> None:
 def form_inputs(
     inventory: Inventory, forms: Sequence[str], *, width: int = 0
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """The inputs of encode.onnx: word ids, letters and any morphs, as in `Forms`.
+    """The inputs of encode.onnx, as in `Forms`: word ids, letters, and morphs if there are any.
 
-    Letters are padded to at least `width`.
+    The letters are padded to at least `width`.
     """
     ids = inventory.word_ids
     inputs = {
@@ -204,7 +204,7 @@ def _padded(lists: Sequence[Sequence[int]], *, width: int = 1) -> npt.NDArray[np
 def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
     runtime = require_onnxruntime()
     options = runtime.SessionOptions()
-    options.log_severity_level = 3  # errors; its warnings are about optimisations
+    options.log_severity_level = 3  # errors only; the warnings are about optimisations
     if threads is not None:
         options.intra_op_num_threads = threads
     try:
@@ -218,13 +218,13 @@ def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """onnxruntime's exceptions for a network or its inputs, which have no common base."""
+    """The exceptions of onnxruntime for a bad network or input, which have no common base class."""
     known = vars(require_onnxruntime().capi.onnxruntime_pybind11_state).values()
     return tuple(each for each in known if isinstance(each, type) and issubclass(each, Exception))
 
 
 def require_onnxruntime() -> Any:
-    """The module.
+    """The onnxruntime module.
 
     Raises:
         ConfigError: it is not installed.

@@ -1,7 +1,8 @@
-"""The speller of a run: speller.safetensors, and its description in run.json.
+"""The speller of a run: speller.safetensors, and its entry in run.json.
 
-run.json holds its settings, the weights' file the share of the known words. The two are of one
-training if they name the same spellings; a run that lacks the file has no speller yet.
+run.json holds the speller's settings, and the weights file holds the share of the known words. The
+two come from one training if they name the same spellings. A run without the file has no speller
+yet.
 """
 
 from dataclasses import dataclass, fields
@@ -19,29 +20,29 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 @dataclass(frozen=True)
 class SpellerInfo:
-    """The description of a speller in run.json."""
+    """A speller's entry in run.json."""
 
     settings: Settings  # all defaults filled in
-    text: str  # the name of the file whose words it learned; for people
+    text: str  # the name of the file whose words it learned; for readers
     n_types: int
     types_sha256: str  # of these words
 
 
 @dataclass(frozen=True)
 class RunSpeller:
-    """A trained speller, and the probability that it gives to words of the vocabulary."""
+    """A trained speller, and the probability that it gives to the words of the vocabulary."""
 
     speller: Speller
     known_mass: float  # of all words but </s> and <unk>; 0 ≤ known_mass < 1
-    bits_per_character: float  # of the words that were held out, each word's end counted
+    bits_per_character: float  # of the held-out words, each word's end counted
     sha256: str  # of the file
 
 
 def speller_info(folder: Path, info: RunInfo) -> SpellerInfo | None:
-    """The description of the run's speller; None if there is to be none.
+    """The speller's entry in run.json; None if the run is to have no speller.
 
     Raises:
-        DataError: run.json's entry is not a `SpellerInfo`.
+        DataError: the entry is not a `SpellerInfo`.
     """
     if info.speller is None:
         return None
@@ -55,7 +56,7 @@ def empty_speller(settings: Settings, inventory: Inventory) -> tuple[Speller, Se
     """An untrained speller, and its settings with all defaults filled in.
 
     Raises:
-        ConfigError: settings that make no speller.
+        ConfigError: the settings are invalid.
     """
     speller, resolved = build_part(SPELLER, settings, leading=[inventory])
     assert isinstance(speller, Speller)
@@ -70,7 +71,7 @@ def save_speller(
     known_mass: float,
     bits_per_character: float,
 ) -> None:
-    """Write speller.safetensors, atomically, after `about` was written to run.json."""
+    """Write speller.safetensors, atomically; run.json must already hold `about`."""
     meta = {
         "types_sha256": about.types_sha256,
         "known_mass": known_mass,
@@ -80,7 +81,7 @@ def save_speller(
 
 
 def is_trained(folder: Path, about: SpellerInfo) -> bool:
-    """Whether the run has the very speller that run.json describes, and all of it."""
+    """Whether the run holds the complete speller that run.json describes, and not another."""
     try:
         return read_meta(folder / SPELLER_WEIGHTS).get("types_sha256") == about.types_sha256
     except DataError:
@@ -91,8 +92,8 @@ def load_speller(folder: Path, info: RunInfo, *, inventory: Inventory) -> RunSpe
     """The speller of a run, checked against its settings before anything is allocated.
 
     Raises:
-        ConfigError: the run has none.
-        DataError: one that is truncated, damaged, hostile, or of other spellings than in run.json.
+        ConfigError: the run has no speller.
+        DataError: it is cut, damaged or hostile, or learned other spellings than run.json says.
     """
     path = folder / SPELLER_WEIGHTS
     about = speller_info(folder, info)

@@ -1,7 +1,8 @@
-"""A run's weights in safetensors files, and the best ones loaded as a model.
+"""A run's weights in safetensors files, and the best weights loaded as a model.
 
-A file is written whole or not at all, and its header is compared with the shapes of a model on the
-meta device before anything is read: a stranger's run with a billion units takes no memory.
+A file is written completely or not at all. Before anything is read, its header is compared with the
+shapes of a model on the meta device, so an untrusted run that asks for a billion units takes no
+memory.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ from charlm.short_repr import ShortRepr
 from charlm.text.io.files import name_in_utf8, parse_json, sha256_of, write_bytes
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
-META = "charlm"  # the one metadata key: JSON
+META = "charlm"  # the only metadata key; its value is JSON
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
@@ -44,7 +45,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[st
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> bytes:
-    """A safetensors file of these tensors and this JSON."""
+    """The bytes of a safetensors file with these tensors and this JSON."""
     plain: dict[str, Tensor] = {}
     places = set()
     for name, tensor in tensors.items():
@@ -60,14 +61,14 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """All tensors of a file and its JSON.
 
     Raises:
-        DataError: a file that is missing, truncated or broken, or not charlm's.
+        DataError: the file is missing, cut, damaged or not charlm's.
     """
     with _opened(path) as (file, meta):
         return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 -- not a dict
 
 
 def read_meta(path: Path) -> dict[str, Any]:
-    """A file's JSON alone.
+    """Only the JSON of a file.
 
     Raises:
         DataError: as `read_tensors`.
@@ -77,10 +78,10 @@ def read_meta(path: Path) -> dict[str, Any]:
 
 
 def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
-    """Fill a model on the meta device from a file, on the CPU; returns the file's JSON.
+    """Fill a model on the meta device with a file's weights, on the CPU; returns the file's JSON.
 
     Raises:
-        DataError: names or shapes that are not the model's, or a weight that is not finite.
+        DataError: names or shapes are not the model's, or a weight is not finite.
     """
     check_header(model, path)
     with _opened(path) as (file, meta):
@@ -91,7 +92,7 @@ def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
 
 
 def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
-    """Compare the names that begin with `prefix`, and their shapes, with a model's.
+    """Compare a file's tensors whose names begin with `prefix` with a model's, by name and shape.
 
     Raises:
         DataError: they differ, or the file is not charlm's.
@@ -112,10 +113,10 @@ def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
 
 
 def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path) -> None:
-    """Check the types of tensors that were read against a model's, and refuse NaN and infinity.
+    """Compare the dtypes of tensors that were read with a model's, and refuse NaN and infinity.
 
     Raises:
-        DataError: a tensor that charlm cannot have written.
+        DataError: a tensor is not one that charlm would write.
     """
     for name, wanted in model.state_dict().items():
         tensor = tensors[name]
@@ -128,10 +129,10 @@ def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path)
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """A file, and its JSON."""
+    """The open file, and its JSON."""
     if not path.is_file():
         raise DataError(f"{path}: no such file; the run has no checkpoint yet, or is damaged")
-    try:  # the header is read here, a tensor's own type only where the tensor is
+    try:  # the header is read here, a tensor's dtype only where the tensor is read
         with name_in_utf8(path) as name, safe_open(name, framework="pt") as file:
             meta = parse_json((file.metadata() or {}).get(META, "null"), str(path))
             if not isinstance(meta, dict):
@@ -144,13 +145,13 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 def shown_shape(shape: Sequence[int]) -> str:
-    """As `20 by 7`."""
+    """A shape in the form `20 by 7`."""
     return " by ".join(map(str, shape)) or "a number"
 
 
 @dataclass(frozen=True)
 class LoadedRun(ShortRepr):
-    """A run's best model, in evaluation mode, with its vocabulary and description."""
+    """A run's best model, in evaluation mode, with its description and vocabulary."""
 
     path: Path
     info: RunInfo
@@ -165,7 +166,7 @@ class LoadedRun(ShortRepr):
 
     @property
     def oov_input(self) -> str:
-        """How a form outside the vocabulary goes in: `unk` or `spelling`."""
+        """How the model reads a form outside the vocabulary: `unk` or `spelling`."""
         return str(self.settings["recipe"]["oov_input"])
 
     @property
@@ -176,8 +177,8 @@ class LoadedRun(ShortRepr):
 def save_best(folder: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
     """Write model.safetensors, atomically, and its hash into run.json.
 
-    The hash goes first: after a crash between the two, which comes before the checkpoint, both are
-    written again; the other way round there would be weights that are not recorded.
+    The hash is written first. A crash between the two comes before the checkpoint, so both are
+    written again; in the other order the run could hold weights that nothing records.
     """
     content = tensor_bytes(tensors, meta=meta)
     info = replace(load_info(folder), weights_sha256=hashlib.sha256(content).hexdigest())
@@ -189,7 +190,7 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     """The best weights of a run, checked against its settings before anything is allocated.
 
     Raises:
-        DataError: no run, or one that is truncated, damaged, hostile or of a newer format.
+        DataError: not a run, or it is cut, damaged, hostile or of a newer format.
     """
     folder = Path(path)
     info = load_info(folder)
@@ -217,7 +218,7 @@ def load_words(folder: Path, info: RunInfo) -> Inventory:
     """The vocabulary of a run.
 
     Raises:
-        DataError: none, or another one than run.json names.
+        DataError: it is missing, or not the one that run.json names.
     """
     if not (folder / VOCABULARY).is_file():
         raise DataError(f"{folder / VOCABULARY}: no such file; the run is damaged")
@@ -231,7 +232,7 @@ def load_words(folder: Path, info: RunInfo) -> Inventory:
 
 
 def check_counts(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
-    """Raises DataError if a vocabulary's counts are not those that a run was begun with."""
+    """Raise DataError if a vocabulary's counts are not those that the run was begun with."""
     if info.counts_sha256 not in (inventory.counts_sha256, None):
         raise DataError(
             f"{path}: the words are those that {RUN} names, their counts are not; the run is "
@@ -240,10 +241,10 @@ def check_counts(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
 
 
 def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> LanguageModel:
-    """The model that a run's settings describe, on the meta device: shapes without memory.
+    """The model that a run's settings describe, on the meta device, where it takes no memory.
 
     Raises:
-        DataError: settings that make no model.
+        DataError: no model can be built from the settings.
     """
     if found := wrong_recipe(settings):
         raise DataError(f"{folder / RUN}: {found}; the run is damaged")

@@ -1,9 +1,9 @@
 """Whether the files of a run are still those that it recorded: `charlm info RUN --verify`.
 
-The vocabulary, its counts and the model have hashes in run.json; checkpoint, log and speller are
-compared with each other and with the model's shapes. Nothing depends on card and curve, which are
-drawn from the log; encoded texts and cached vectors are checked when read, and made again if need
-be.
+The vocabulary, its counts and the model have hashes in run.json. Checkpoint, log and speller are
+compared with each other and with the model's shapes. Card and curve are not checked: they are drawn
+from the log, and nothing depends on them. Encoded text and cached vectors are checked when they are
+read, and made again if necessary.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,23 +46,23 @@ SHOWN = 12  # digits of a hash
 
 @dataclass(frozen=True)
 class FileCheck:
-    """The check of one file of a run against what the run recorded."""
+    """One file of a run, compared with what the run recorded."""
 
     name: str
-    fits: bool | None  # None: there is nothing that it could be held against
+    fits: bool | None  # None: there is nothing to compare it with
     found: str
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The checks of all files of a run."""
+    """All files of a run, compared with what it recorded."""
 
     run: str
     files: tuple[FileCheck, ...]
 
     @property
     def misfits(self) -> tuple[str, ...]:
-        """The names of the files that no longer match."""
+        """The names of the files that no longer fit."""
         return tuple(each.name for each in self.files if each.fits is False)
 
     def to_dict(self) -> dict[str, object]:
@@ -74,10 +74,10 @@ class _UncheckedError(Exception):
 
 
 def verified(run: str | Path) -> Verification:
-    """Check every file of a run against what the run recorded.
+    """Compare every file of a run with what the run recorded.
 
     Raises:
-        DataError: run.json cannot be read, so that nothing is recorded.
+        DataError: run.json, which holds the records, cannot be read.
     """
     folder = Path(run)
     info = load_info(folder)
@@ -108,11 +108,11 @@ def _checked(path: Path, check: Callable[[], str]) -> FileCheck:
 
 
 class _Files:
-    """The files of a run; a method returns what it found, or raises."""
+    """The files of a run; each check returns what it found, or raises."""
 
     def __init__(self, folder: Path, info: RunInfo) -> None:
         self.folder, self.info = folder, info
-        self.inventory: Inventory | None = None  # once it is known to be the run's
+        self.inventory: Inventory | None = None  # set once it is known to be the run's
         self.shapes: LanguageModel | None = None
 
     def vocabulary(self) -> str:
@@ -165,7 +165,7 @@ class _Files:
             recorded = recorded_history(self.folder / RESUME)
         except DataError:
             raise _UncheckedError(f"not compared, since {RESUME} fits no more") from None
-        # A training that is killed after its log has one more; it is cut back.
+        # A training killed after writing its log has one record more, which --resume removes.
         compared = history[: len(recorded)] if self._is_unfinished else history
         if compared != recorded:
             raise DataError(
@@ -189,7 +189,7 @@ class _Files:
         return self.inventory
 
     def _history(self) -> Sequence[dict[str, Any]]:
-        """The records in the log; none if it cannot be read, which its own check reports."""
+        """The records in the log; empty if it cannot be read, which its own check reports."""
         try:
             return history_of(self.folder)
         except DataError:

@@ -1,6 +1,7 @@
-"""Which run a command means: the one named, else $CHARLM_MODEL, else the newest finished one.
+"""Which run a command uses: the one named, else $CHARLM_MODEL, else the newest finished one.
 
-Only commands that look at a model take the newest; the others want it named.
+Only commands that inspect a run default to the newest; commands that change a result file need it
+named.
 """
 
 import os
@@ -24,7 +25,7 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
     if not newest_allowed:
         raise ConfigError(f"no model was said; use --model RUN or set {VARIABLE}")
     weighted = [path.parent for path in RUNS.glob(f"*/{MODEL}")]
-    # Encoded text goes when a training has come to its end.
+    # Encoded text is removed when a training is finished.
     found = [run for run in weighted if (run / RUN).is_file() and not (run / ENCODED).exists()]
     if not found:
         raise ConfigError(
@@ -35,6 +36,6 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
 
 
 def _last_written(run: Path) -> int:
-    """When the last epoch was logged; the weights may be older, as old as the best epoch."""
+    """When the last epoch was logged; the weights only show when the best epoch was."""
     log = run / LOG
     return (log if log.is_file() else run / MODEL).stat().st_mtime_ns

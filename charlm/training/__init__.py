@@ -1,1 +1,1 @@
-"""Training a model: recipes, the loop, checkpoints; `scoring` computes validation perplexities."""
+"""Training a model: recipes, the loop, checkpoints; `scoring` computes validation perplexity."""

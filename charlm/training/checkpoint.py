@@ -1,7 +1,7 @@
-"""A trainer to and from resume.safetensors, and the files that an epoch leaves.
+"""Saves a trainer to resume.safetensors and restores it, and writes the files of an epoch.
 
-resume.safetensors is written last, by one rename: whatever a crash leaves beside it is made again,
-bit for bit, by the steps that are repeated from it.
+resume.safetensors is written last, by one rename. If a crash leaves newer files beside it, the
+steps repeated from the checkpoint write them again, bit for bit.
 """
 
 import json
@@ -29,15 +29,15 @@ from charlm.training.loop.trainer import Trainer
 
 MAX_COUNT = (1 << 63) - 1
 MAX_FLOAT = sys.float_info.max
-MAX_RATE = 1e6  # as of every optimiser's option
-WRITTEN = {"rate", "clipped"}  # in a record, besides what is read of a log
+MAX_RATE = 1e6  # the limit of every optimiser's `lr`
+WRITTEN = {"rate", "clipped"}  # in a record, besides the fields that are read from a log
 
 
 def save_position(trainer: Trainer, folder: Path) -> None:
-    """Write what the next step depends on.
+    """Write everything that the next step depends on.
 
     Raises:
-        TrainingError: a weight is NaN or infinite; what stands in the folder is kept.
+        TrainingError: a weight is NaN or infinite; the files in the folder are kept.
     """
     _refuse_broken(trainer)
     _write_position(trainer, folder)
@@ -67,7 +67,7 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
 
 
 def _numbered(name: str, rank: int) -> str:
-    """The first process's generators have plain names, as where it is alone."""
+    """A generator's name in the checkpoint; rank 0 uses plain names, like a single process."""
     return f"{name}.{rank}" if rank else name
 
 
@@ -83,12 +83,13 @@ def _refuse_broken(trainer: Trainer) -> None:
 
 
 def restore_position(trainer: Trainer, folder: Path) -> int:
-    """Put a trainer where `save_position` left it; the number of processes that it was one of.
+    """Restore a trainer from `save_position`; returns the number of processes that trained then.
 
-    Where they are others now, each has its streams' state, and some draw dropout from elsewhere.
+    If the number is another now, each process still has the state of its streams, but the dropout
+    masks of some differ.
 
     Raises:
-        DataError: a checkpoint that is damaged or of another model.
+        DataError: the checkpoint is damaged, or that of another model.
     """
     path = folder / RESUME
     tensors, meta = read_tensors(path)
@@ -131,7 +132,7 @@ def _position(value: dict[str, Any], *, n_steps: int) -> Position:
         "seconds": MAX_FLOAT,
     }
     for name, most in limits.items():
-        if not 0 <= getattr(position, name) <= most:  # false of NaN, too
+        if not 0 <= getattr(position, name) <= most:  # also refuses NaN
             raise ValueError(f"{name} is not between 0 and {most:g}")
     if position.n_tokens < position.step:  # every step predicts something
         raise ValueError("n_tokens is less than its steps")
@@ -142,7 +143,7 @@ def _position(value: dict[str, Any], *, n_steps: int) -> Position:
 
 
 def _is_record(record: Any) -> bool:
-    """Whether this is a record of an epoch as it is written, perhaps with further numbers."""
+    """Whether this is an epoch's record as charlm writes it, perhaps with further numbers."""
     if not is_record(record) or type(record.get(WARNING, "")) is not str:
         return False
     numbers = [value for key, value in record.items() if key != WARNING]
@@ -165,7 +166,7 @@ def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
 
 
 def _averages(trainer: Trainer, tensors: dict[str, Tensor], *, n_averaged: int) -> list[Tensor]:
-    """The averages of the parameters; none where no step is in them."""
+    """The averages of the parameters; empty if no step has been averaged."""
     if not n_averaged:
         return []
     averages = [tensors[f"average.{i}"].to(trainer.device) for i in range(len(trainer.parameters))]
@@ -181,7 +182,7 @@ def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _restore_generators(trainer: Trainer, states: dict[str, Tensor]) -> None:
-    """Draw on from this process's; from its own seed where the run had fewer processes."""
+    """Restore this process's generators; it keeps its own seed if the run had fewer processes."""
     rank = trainer.ranks.rank
     names = {name: _numbered(name, rank) for name in trainer.generator_states()}
     own = {name: states[key] for name, key in names.items() if key in states}
@@ -201,9 +202,9 @@ def _restore_optimiser(
 
 
 def save_epoch(trainer: Trainer, folder: Path, *, with_position: bool = True) -> None:
-    """Write what a finished epoch leaves: the best weights, the log, then the checkpoint.
+    """Write the files of a finished epoch: the best weights, the log, then the checkpoint.
 
-    Without the position what goes on from an older checkpoint makes all of it again.
+    Without the position no checkpoint is written; resuming from an older one repeats the epoch.
 
     Raises:
         TrainingError: as `save_position`.
@@ -221,6 +222,6 @@ def save_epoch(trainer: Trainer, folder: Path, *, with_position: bool = True) ->
 
 
 def save_log(position: Position, folder: Path) -> None:
-    """Write log.jsonl: one object a finished epoch, and none of an epoch that is to be repeated."""
+    """Write log.jsonl: one object per finished epoch; epochs to be repeated are dropped."""
     lines = [json.dumps(record, allow_nan=False) + "\n" for record in position.history]
     write_bytes(folder / LOG, "".join(lines).encode())

@@ -1,7 +1,7 @@
-"""Settings that were asked for and change nothing, since another one decides.
+"""Settings that the user asked for but that have no effect, because of another setting.
 
-They are told and not refused: a preset's own default may stand beside what makes it idle, and a run
-that was trained so is to load.
+They are reported and not refused: a preset may itself contain a setting that another one makes
+idle, and a run that was trained this way must load.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from charlm.settings import Settings
 
 
 def idle_settings(changes: Settings, settings: Settings, *, path: str = "") -> Iterator[str]:
-    """A note on each of `changes` that does nothing in `settings`, which have all defaults."""
+    """A note on each of `changes` that has no effect in `settings`, which have all defaults."""
     for name, value in changes.items():
         inner = settings.get(name)
         if isinstance(value, dict) and isinstance(inner, dict):
@@ -20,7 +20,7 @@ def idle_settings(changes: Settings, settings: Settings, *, path: str = "") -> I
 
 
 def _why_idle(option: str, part: Settings) -> str:
-    """Why an option of a part, or of the recipe, does nothing; {} is the part. Empty: it does."""
+    """Why an option of a part or the recipe has no effect ({}: the part's path); "" if it has."""
     if option == "dropout" and part.get("layers") == 1 and part.get("output_dropout", -1) >= 0:
         return f"behind the only layer {{}}output_dropout={part['output_dropout']} stands"
     if option == "dim" and part.get("layers") == 1 and part.get("last_dim"):

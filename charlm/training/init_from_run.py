@@ -1,7 +1,8 @@
-"""Another run's weights as the beginning of a training: `--init`.
+"""Another run's weights as the start of a training: `--init`.
 
-What both know has the other's weights, word by word and character by character, by name and not by
-number; what is new is drawn as in a new model. Neither the optimiser nor the rate is taken over.
+Words and characters that both vocabularies contain get the other run's weights, matched by name and
+not by id; weights of new ones are drawn as in a new model. Neither the optimiser's state nor the
+learning rate is taken over.
 """
 
 from collections.abc import Sequence
@@ -19,22 +20,22 @@ from charlm.settings import Settings
 from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory
 
 WORDS, CHARACTERS = "words", "characters"
-NO_WORD, NO_CHARACTER = " ", "\n"  # which no vocabulary holds
+NO_WORD, NO_CHARACTER = " ", "\n"  # no vocabulary contains them
 OUTPUT = "output."
 
 
 @torch.no_grad()
 def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> str:
-    """Set a model over this vocabulary to a run's weights, as far as the run has them; as a note.
+    """Give a model over this vocabulary a run's weights, where the run has them; returns a note.
 
-    Of a model on the meta device nothing is set: so it can be asked first whether they fit.
+    On a model on the meta device nothing is set, which checks whether the weights fit.
 
     Raises:
         ConfigError: parts of another kind or width, other morphs, or words without a class.
     """
-    markers = [f"marker {number}" for number in range(N_MARKERS)]  # longer than a character
+    markers = [f"marker {number}" for number in range(N_MARKERS)]  # differ from every character
     other = run.inventory
-    pairs = {  # rows here, and rows there
+    pairs = {  # rows in this model, and rows in the run
         WORDS: _matched(inventory.words, other.words),
         CHARACTERS: _matched([*markers, *inventory.characters], [*markers, *other.characters]),
     }
@@ -50,7 +51,7 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
             {k: v for k, v in t.items() if not k.startswith(OUTPUT)} for t in (own, theirs)
         )
     kinds = row_kinds(run.settings, other)
-    if model.output.is_by_rank:  # over the same words, if at all: then whole
+    if model.output.is_by_rank:  # taken over only with the same words, and then as a whole
         kinds = {name: kind for name, kind in kinds.items() if not name.startswith(OUTPUT)}
     _check(run, own, theirs, kinds=kinds, inventory=inventory)
     for name, tensor in own.items():
@@ -72,12 +73,12 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
 def _matched(names: Sequence[str], others: Sequence[str]) -> tuple[Tensor, Tensor]:
     places = {name: row for row, name in enumerate(others)}
     rows = [(row, places[name]) for row, name in enumerate(names) if name in places]
-    here, there = zip(*rows, strict=True)  # the markers, </s> and <unk> at least
+    here, there = zip(*rows, strict=True)  # never empty: markers, </s> and <unk> always match
     return torch.tensor(here), torch.tensor(there)
 
 
 def row_kinds(settings: Settings, inventory: Inventory) -> dict[str, str]:
-    """Which tensors have a row a word, and which one a character: those that grow with them."""
+    """Which tensors have one row per word or per character, found by adding a word or character."""
     more = {
         WORDS: replace(inventory, words=(*inventory.words, NO_WORD), counts=(*inventory.counts, 0)),
         CHARACTERS: replace(inventory, characters=(*inventory.characters, NO_CHARACTER)),

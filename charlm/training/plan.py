@@ -1,7 +1,7 @@
-"""The plan of a training: the preset and its changes, or the run to go on with.
+"""The plan of a training: the preset with its changes, or the run to resume.
 
-Everything that decides a number is in run.json before the first step. On --resume it is taken from
-there, and what is asked for besides must agree with it.
+Everything that decides a number is in run.json before the first step. With --resume it is taken
+from there, and the other options must agree with it.
 """
 
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ from charlm.text.vocabulary.vocabulary import vocabulary_at
 from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.train_options import TrainOptions
 
-LEARNT = (MODEL, RESUME, LOG)  # a run that has none of them may begin again
+LEARNT = (MODEL, RESUME, LOG)  # a run that has none of these files may begin again
 DEFAULT_ARCH = "word-ngram-modern"
 DEFAULT_SEED = 3435  # Kim et al.'s
-# A state that is always carried costs a sentence on its own 12 % of perplexity (PTB), and one that
-# never is makes the model worse where a text goes on.
+# A model trained with the state always carried over has 12 % more perplexity on single sentences
+# (PTB); a model trained without carrying the state is worse on continuous text.
 SENTENCES_ALONE: Settings = {"type": "streams", "reset": OFTEN}
 
 
@@ -49,8 +49,8 @@ class Plan:
     data: Path
     folder: Path
     arch: str
-    settings: Settings  # of a run or preset with its changes; the recipe's with all defaults
-    changes: Settings  # what was asked for besides the run or preset
+    settings: Settings  # of a run or preset, with the changes; the recipe has all defaults
+    changes: Settings  # what the options change in the run's or preset's settings
     recipe: Recipe
     vocab: Path | None
     max_tokens: int
@@ -58,12 +58,12 @@ class Plan:
     threads: int
     device: torch.device
     precision: str
-    stored: RunInfo | None  # of the run that is gone on with
-    init: Path | None = None  # the run to begin with, until this one has a checkpoint
+    stored: RunInfo | None  # of the run that is resumed
+    init: Path | None = None  # the run to begin from, until this one has a checkpoint
 
     @property
     def may_read(self) -> bool:
-        """Whether files that the settings name are read: not where a run brought the settings."""
+        """Whether files named in the settings are read: not if the settings come from a run."""
         return self.stored is None and self.init is None
 
 
@@ -71,8 +71,8 @@ def make_plan(options: TrainOptions) -> Plan:
     """The plan of a training.
 
     Raises:
-        ConfigError: what does not exist, does not fit, or disagrees with the run.
-        TrainingError: the run exists and --resume was not said.
+        ConfigError: an option does not exist, does not fit, or disagrees with the run.
+        TrainingError: the run exists and --resume was not given.
     """
     data, folder = Path(options.data), run_folder(options)
     init = Path(options.init) if options.init else None
@@ -118,7 +118,7 @@ def make_plan(options: TrainOptions) -> Plan:
 def _precision(
     asked: str, device: torch.device, *, folder: Path, stored: RunInfo | None
 ) -> Literal["fp32", "bf16"]:
-    """The precision that is asked for, or that of the run, of another machine perhaps."""
+    """The requested precision, or that of the resumed run, perhaps begun on another machine."""
     try:
         return pick_precision(stored.precision if stored else asked, device)
     except ConfigError:
@@ -132,7 +132,7 @@ def _precision(
 
 
 def run_folder(options: TrainOptions) -> Path:
-    """The run directory: the one asked for, else exp/ARCH-DATA, or RUN-DATA with --init."""
+    """The run directory: --out, else exp/ARCH-DATA, or exp/RUN-DATA with --init."""
     if options.out:
         return Path(options.out)
     model = options.arch or (Path(realpath(options.init)).name if options.init else DEFAULT_ARCH)
@@ -140,7 +140,7 @@ def run_folder(options: TrainOptions) -> Path:
 
 
 def _init(init: Path | None, *, folder: Path, stored: RunInfo | None) -> Path | None:
-    """The run to begin with, which a run that has no checkpoint yet must find again."""
+    """The run to begin from, which is needed again on resuming if there is no checkpoint yet."""
     if stored is None:
         return init
     if stored.init is None or (folder / RESUME).is_file():
@@ -149,7 +149,7 @@ def _init(init: Path | None, *, folder: Path, stored: RunInfo | None) -> Path | 
 
 
 def left_behind(options: TrainOptions) -> str:
-    """What an interrupted training leaves, and how to go on."""
+    """A message that says what an interrupted training leaves, and how to go on."""
     folder = run_folder(options)
     if (folder / RESUME).is_file():
         n_epochs = len((folder / LOG).read_bytes().splitlines()) if (folder / LOG).is_file() else 0
@@ -161,10 +161,11 @@ def left_behind(options: TrainOptions) -> str:
 
 
 def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
-    """The run to go on with; None for a new one, or one that has learnt nothing and begins again.
+    """The run to resume; None for a new one, or one that has learnt nothing and begins again.
 
     Raises:
-        TrainingError: there is one and --resume was not said; what a training would write over.
+        TrainingError: there is a run and --resume was not given, or training would overwrite
+            other files.
     """
     learnt = next((name for name in LEARNT if (folder / name).exists()), None)
     if is_exported(folder):
@@ -189,7 +190,7 @@ def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
 
 
 def with_more_epochs(settings: Settings, changes: Settings) -> Settings:
-    """A run's settings, with the epochs asked for if they are more and leave the first as is."""
+    """A run's settings, with the requested epochs if they are more and change none of the first."""
     recipe, _ = build_recipe(settings.get("recipe"))
     epochs = _recipe_option(changes, "epochs")
     if recipe.schedule.divides_all_steps or type(epochs) is not int or epochs <= recipe.epochs:
@@ -198,13 +199,13 @@ def with_more_epochs(settings: Settings, changes: Settings) -> Settings:
 
 
 def _recipe_option(changes: Settings, name: str) -> Any:
-    """What is asked for; None: nothing, or a recipe that is none and is refused elsewhere."""
+    """The requested value of an option; None if there is none, or if the recipe is invalid."""
     recipe = changes.get("recipe")
     return recipe.get(name) if isinstance(recipe, dict) else None
 
 
 def with_batch_size_of(settings: Settings, changes: Settings) -> Settings:
-    """The changes with a run's batch size where they leave it to the text, as the run did."""
+    """The changes, with the run's batch size where they ask for 0, which depends on the text."""
     if _recipe_option(changes, "batch_size") != 0:
         return changes
     recipe, _ = build_recipe(settings.get("recipe"))
@@ -214,7 +215,7 @@ def with_batch_size_of(settings: Settings, changes: Settings) -> Settings:
 def refuse_disagreement(
     options: TrainOptions, stored: RunInfo, *, settings: Settings, changes: Settings
 ) -> None:
-    """Raises ConfigError if an option disagrees with the run that is to be gone on with."""
+    """Raise ConfigError if an option disagrees with the run that is to be resumed."""
     precision = None if options.precision == "auto" else options.precision
     asked: list[tuple[str, Any, Any]] = [
         ("--arch", options.arch, stored.arch),
@@ -250,7 +251,7 @@ def refuse_disagreement(
 def _disagreement(option: str, wanted: Any, known: Any) -> str:
     if known is None:
         return f"{option}={wanted}: the run has no such setting; leave it out"
-    # Another recipe can begin with these weights; a model of another shape cannot.
+    # A training with another recipe can begin from these weights; a model of another shape cannot.
     weights = " with the weights of this one, --init RUN" if option.startswith("recipe.") else ","
     return (
         f"{option}={wanted} disagrees with the run, which has {known}; leave it out, or begin "
@@ -261,7 +262,7 @@ def _disagreement(option: str, wanted: Any, known: Any) -> str:
 def first_difference(
     settings: Settings, changes: Settings, *, prefix: str = ""
 ) -> tuple[str, Any, Any] | None:
-    """The first option in which `changes` would alter `settings`: its name, new and old value."""
+    """The first option that `changes` would alter in `settings`: name, new value, old value."""
     for key, value in changes.items():
         known = settings.get(key)
         if isinstance(value, dict) and isinstance(known, dict):
@@ -273,7 +274,7 @@ def first_difference(
 
 
 def requested_changes(options: TrainOptions, settings: Settings) -> Settings:
-    """What these settings are to become; the short options are overrides by another name."""
+    """The changes to these settings that the options ask for; short options count as overrides."""
     short = {name: getattr(options, name) for name in ("epochs", "batch_size", "bptt")}
     recipe: Settings = {key: value for key, value in short.items() if value is not None}
     if options.lr is not None:
@@ -286,7 +287,7 @@ def requested_changes(options: TrainOptions, settings: Settings) -> Settings:
 
 
 def _learns_single_sentences(settings: Settings) -> bool:
-    _, recipe = build_recipe(settings.get("recipe"))  # checked, for it may be a stranger's
+    _, recipe = build_recipe(settings.get("recipe"))  # checked, since it may be untrusted
     return learned_single_sentences({"recipe": recipe})
 
 

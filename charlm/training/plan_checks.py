@@ -1,6 +1,6 @@
-"""What a training is refused for before it writes anything: its vocabulary, model or checkpoint.
+"""Checks of vocabulary, model and checkpoint before a training writes anything.
 
-Models are built on the meta device here, where a stranger's run that asks for a billion units takes
+Models are built on the meta device here, where an untrusted run that asks for a billion units takes
 no memory.
 """
 
@@ -27,7 +27,7 @@ def inventory_for(plan: Plan) -> Inventory:
     """The vocabulary that the plan's model is built over.
 
     Raises:
-        DataError: none can be read or counted; a run that has another.
+        DataError: it cannot be read or counted, or is not the one of the run.
     """
     inventory = _inventory(plan)
     if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
@@ -38,11 +38,11 @@ def inventory_for(plan: Plan) -> Inventory:
 
 
 def check_plan(plan: Plan, inventory: Inventory) -> None:
-    """Raise whatever the training would fail with later.
+    """Raise the errors that the training would otherwise raise later.
 
     Raises:
-        ConfigError: settings that make no model over the vocabulary, or none that can be trained.
-        DataError: a checkpoint of another model; a run to begin with that is none.
+        ConfigError: the settings make no model over the vocabulary, or none that can be trained.
+        DataError: the checkpoint is of another model, or the run to begin from is not a run.
     """
     recipe = plan.recipe
     with without_memory():
@@ -73,10 +73,10 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
 
 
 def initial_run(plan: Plan) -> LoadedRun:
-    """The run that a plan's begins with.
+    """The run that the plan's run begins from.
 
     Raises:
-        DataError: it is no run, or not the one that this run was begun with.
+        DataError: it is not a run, or not the one that this run was begun from.
     """
     assert plan.init is not None
     run = load_run(plan.init)
@@ -90,7 +90,7 @@ def initial_run(plan: Plan) -> LoadedRun:
 
 
 def check_texts(plan: Plan) -> None:
-    """Refuse other texts than the run's, before anything of it is touched.
+    """Refuse texts other than the run's, before any of its files is touched.
 
     Raises:
         DataError: a text has changed, or is missing.

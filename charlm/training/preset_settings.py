@@ -1,6 +1,6 @@
-"""All settings of a preset: what it says, and the defaults that its parts fill in; what they mean.
+"""All settings of a preset, with the defaults that its parts fill in, and their meanings.
 
-Ranges and meanings are those of the parts' own annotations.
+Ranges and meanings come from the annotations of the parts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.recipe.recipe import FAMILIES, Recipe, build_recipe
 
-N_WORDS = 10_000  # as many as PTB's, which numbers of classes are meant for
+N_WORDS = 10_000  # as in PTB, for which the presets' numbers of classes are meant
 
 PARTS: Mapping[str, Family] = {"encoder": ENCODER, "context": CONTEXT, "output": OUTPUT}
 KINDS = {int: "a whole number", float: "a number", bool: "true, false", str: "a file"}
@@ -32,7 +32,7 @@ KINDS = {int: "a whole number", float: "a number", bool: "true, false", str: "a 
 
 @dataclass(frozen=True)
 class DescribedSetting:
-    """A setting as `--set` knows it, its value, what else it could be, and what it means."""
+    """A setting under its name in `--set`: its value, the possible values, and its meaning."""
 
     name: str  # `context.dropout`
     value: Any
@@ -41,32 +41,32 @@ class DescribedSetting:
 
 
 def all_settings(name: str, overrides: Sequence[str] = ()) -> Settings:
-    """The settings of a preset, changed as `--set` does, as a run of it stores them.
+    """The settings of a preset with `--set` overrides, as its run would store them.
 
     Raises:
-        ConfigError: no such preset, or a change that makes no model.
+        ConfigError: no such preset, or no model can be built with the overrides.
     """
     settings = merged(preset(name), overridden({}, overrides))
     with without_memory():
         _, parts = build_model(settings, _words())
-    if "cutoffs" in parts["output"]:  # else chosen by the counts of words that are none
+    if "cutoffs" in parts["output"]:  # not those chosen by the counts of made-up words
         parts["output"]["cutoffs"] = settings["output"].get("cutoffs", [])
     _, recipe = build_recipe(settings.get("recipe"))
     return {**parts, "recipe": recipe}
 
 
 def _words() -> Inventory:
-    """What a preset is built over to see its defaults, which depend on no words."""
+    """A made-up vocabulary to build a preset over; its defaults depend on no words."""
     words = ("</s>", "<unk>", *map(str, range(2, N_WORDS)))
     morphs = MorphModel(("a",), (1.0,), {"a": ("a",)})
     return Inventory(words, (1,) * N_WORDS, ("a",), morphs=morphs)
 
 
 def described_settings(name: str, overrides: Sequence[str] = ()) -> list[DescribedSetting]:
-    """The same, one after the other.
+    """The settings of `all_settings`, one after the other, described.
 
     Raises:
-        ConfigError: as there.
+        ConfigError: as `all_settings`.
     """
     settings = all_settings(name, overrides)
     recipe = settings["recipe"]

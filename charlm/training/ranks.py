@@ -1,6 +1,6 @@
 """The processes that train one model together: gradients, weights and shares of batches.
 
-All hold the same weights and make the same updates; each reads streams of its own.
+All hold the same weights and make the same updates; each reads its own streams.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +14,8 @@ from charlm.errors import ConfigError
 from charlm.model.kernels.sparse_rows import can_be_sparse
 from charlm.processes.group import Group
 
-BUCKET = 1 << 22  # gradients that are sent at once: a copy of 16 MB
-NONE, SPARSE, DENSE = range(3)  # what a process has of a parameter's gradient
+BUCKET = 1 << 22  # numbers of gradients that are sent at once: a copy of 16 MB
+NONE, SPARSE, DENSE = range(3)  # the kind of gradient that a process has for a parameter
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Ranks(Group):
         return slice(self.rank, None, self.size)
 
     def seed(self, seed: int) -> int:
-        """The seed of this process's dropout, which must not be that of another."""
+        """The seed of this process's dropout, which must differ from the others'."""
         return int(np.random.default_rng((seed, self.rank)).integers(2**63))
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Give every parameter its gradient summed over the processes; None where none has one."""
+        """Set every parameter's gradient to the sum over the processes; None if none has one."""
         if self.size == 1:
             return
         listed = list(parameters)
@@ -49,9 +49,9 @@ class Ranks(Group):
                 parameter.grad = piece.view_as(parameter) if has else None
 
     def _sum_rows(self, tables: Sequence[nn.Parameter]) -> set[int]:
-        """Sum the gradients that are row-sparse wherever there is one; their tables, by id.
+        """Sum the gradients that are row-sparse in every process that has one; their tables' ids.
 
-        Of the other tables none is row-sparse from now on.
+        The gradients of all other tables are dense afterwards.
         """
         if not tables:
             return set()
@@ -74,7 +74,7 @@ class Ranks(Group):
         return done
 
     def spread(self, tensors: Iterable[Tensor]) -> None:
-        """Overwrite these tensors by the first process's."""
+        """Overwrite these tensors with those of the first process."""
         if self.size == 1:
             return
         for tensor in tensors:
@@ -82,7 +82,7 @@ class Ranks(Group):
                 distributed.broadcast(tensor, src=0)
 
     def gathered(self, tensor: Tensor) -> list[Tensor]:
-        """The tensor of each process, by rank, on the CPU; all are of one shape."""
+        """The tensor of each process, by rank, on the CPU; all have the same shape."""
         if self.size == 1:
             return [tensor]
         own = tensor.detach().cpu().contiguous()
@@ -100,7 +100,7 @@ ALONE = Ranks()
 
 
 def check_batch_size(batch_size: int, n_processes: int) -> None:
-    """Raises ConfigError where the processes would have unequal shares."""
+    """Raise ConfigError if the processes would have unequal shares."""
     if batch_size % n_processes:
         lower = batch_size // n_processes * n_processes
         sizes = f"{lower} or {lower + n_processes}" if lower else str(n_processes)
@@ -111,7 +111,7 @@ def check_batch_size(batch_size: int, n_processes: int) -> None:
 
 
 def _no_rows(table: Tensor) -> Tensor:
-    """A row-sparse gradient of nothing; torch's zeros have an index for each column as well."""
+    """A row-sparse gradient without rows; torch's sparse zeros would also index the columns."""
     none = torch.empty(1, 0, dtype=torch.int64, device=table.device)
     return torch.sparse_coo_tensor(none, table.detach()[:0], table.shape, check_invariants=False)
 

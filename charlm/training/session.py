@@ -1,11 +1,11 @@
-"""From a plan to a run directory: one start of a training until it is finished or interrupted.
+"""From a plan to a run directory: one session of a training, until it is finished or interrupted.
 
-The order of things is what makes a crash harmless: run.json before the first step, and after each
-epoch the best weights and just before them their hash, the log and last the checkpoint.
+The order of writing makes a crash harmless: run.json before the first step, and after each epoch
+the hash of the best weights, the weights, the log, and the checkpoint last.
 
-Of several processes the first one alone writes. The others are told what to do; they read
-vocabulary, encoded text and checkpoint from the run directory, so all machines must see that
-folder; the corpus they need not.
+Of several processes only the first writes. The others are told what to do. They read vocabulary,
+encoded text and checkpoint from the run directory, so all machines must see that folder; they do
+not need the corpus.
 """
 
 import errno
@@ -48,8 +48,8 @@ from charlm.training.watcher import Silence
 from charlm.version import __version__
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
-# Between those at the end of epochs on a GPU, where an epoch may take three seconds, and writing a
-# checkpoint, the card and the curve another one.
+# Between checkpoints at the end of epochs on a GPU, where an epoch may take three seconds and
+# writing a checkpoint, the card and the curve adds one second.
 GPU_SECONDS = 20.0
 
 
@@ -64,12 +64,12 @@ def run_session(
     watcher: Watcher,
     ranks: Ranks,
 ) -> Trainer:
-    """Train until the end or until it is over; the trainer as it then stands.
+    """Train to the end, or until `is_over`; returns the trainer as it then stands.
 
-    `is_over` is asked after steps and epochs; `is_stopped` within a validation, too, of one process
-    alone: of several each would have to leave it at the same place.
+    `is_over` is asked after steps and epochs. `is_stopped` is also asked within a validation, but
+    only in a training of one process, since several would have to stop at the same place.
 
-    Of several processes this is the first; the others `follow`.
+    Of several processes the first runs this function; the others run `follow`.
     """
     _note_text(plan, inventory, watcher=watcher)
     if plan.stored:
@@ -112,10 +112,10 @@ def run_session(
 
 @dataclass(frozen=True)
 class Begun:
-    """What the first process tells the others once the run is on the disk."""
+    """What the first process sends to the others once the run is on disk."""
 
-    plan: Plan  # settings with all defaults, and the run that is gone on with or new
-    texts: dict[str, EncodedText]  # without their ids, which lie in the run
+    plan: Plan  # with all defaults, and with the description of the run, resumed or new
+    texts: dict[str, EncodedText]  # without their ids, which are in the run directory
     is_resumed: bool
 
 
@@ -127,7 +127,7 @@ def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
         RankLostError: another process is gone; the first one says why.
     """
     plan = replace(begun.plan, device=device)
-    set_threads(plan.threads)  # which may be those of a run that is gone on with
+    set_threads(plan.threads)  # may come from a resumed run
     texts = {}
     for split, text in begun.texts.items():
         path = (plan.folder / ENCODED / split).with_suffix(".ids")
@@ -150,10 +150,10 @@ def train_on(
     is_over: Callable[[], bool],
     watcher: Watcher,
 ) -> None:
-    """Train from the checkpoint or the start; every process does this, and the first writes.
+    """Train from the checkpoint or the start; every process does this, and the first one writes.
 
     Raises:
-        TrainingError: `check_lock`, which is called before each save, does.
+        TrainingError: from `check_lock`, which is called before each save.
     """
     folder, ranks = begun.plan.folder, trainer.ranks
     if begun.is_resumed:
@@ -166,7 +166,7 @@ def train_on(
         check_lock()
         if ranks.is_first:
             save_log(trainer.position, folder)
-        _save_card_and_curve(trainer, begun)  # which a crash after the checkpoint leaves behind
+        _save_card_and_curve(trainer, begun)  # outdated if a crash came after the checkpoint
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
@@ -176,7 +176,7 @@ def train_on(
 
 
 def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
-    """What a user would not expect of how his text is read."""
+    """Note what a user may not expect about how the text is read."""
     own, rules = corpus_normalisation(plan.data), inventory.normalisation
     if (plan.data / SUMMARY).is_file() and own != rules:
         watcher.note(
@@ -194,14 +194,14 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
 
 
 def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
-    """The training and validation text of a run, encoded into it where they are not yet.
+    """The training and validation text of a run, encoded into its directory if not yet there.
 
     Raises:
         DataError: something else stands in their place, or as `encode_text`.
     """
     folder = plan.folder / ENCODED
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        # A stranger's run could have its link's target written to, and emptied at the end.
+        # With a link in an untrusted run we would write to its target, and empty it at the end.
         raise DataError(f"{folder}: is a link or a file; expected charlm's own folder; remove it")
     folder.mkdir(exist_ok=True)
     return {
@@ -219,7 +219,7 @@ def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
 
 
 def _with_batch_size(plan: Plan, text: EncodedText, *, n_processes: int, watcher: Watcher) -> Plan:
-    """The plan with the number of streams that its recipe leaves to the text; the run keeps it."""
+    """The plan with a batch size chosen by the text if its recipe says 0; the run stores it."""
     if plan.recipe.batch_size:
         return plan
     size = plan.recipe.batch_size_for(text, n_processes=n_processes)
@@ -241,7 +241,7 @@ def trainer_of(
     ranks: Ranks = ALONE,
 ) -> tuple[Trainer, Settings]:
     """A trainer before its first step, and its model's settings with all defaults filled in."""
-    if plan.device.index is not None:  # else each process would also hold memory of the first GPU
+    if plan.device.index is not None:  # else each process would also use memory of the first GPU
         torch.cuda.set_device(plan.device)
     torch.manual_seed(plan.seed)
     model, model_settings = build_model(plan.settings, inventory, may_read=plan.may_read)
@@ -287,7 +287,7 @@ def _info(
 
 
 def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
-    """What the run was begun with against what is here now."""
+    """Compare the run's description with the current texts and machine."""
     for split in ("train", "valid"):
         said, found = stored.corpus[split]["n_tokens"], now.corpus[split]["n_tokens"]
         if said != found:
@@ -295,7 +295,7 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
                 f"{split}.txt: read as {found} tokens; expected the {said} of {RUN}; "
                 "the run is damaged"
             )
-    # Options that charlm has got since the run was begun have defaults that change nothing.
+    # Options added to charlm since the run was begun have defaults that change nothing.
     for what in ("threads", "device", "versions", "charlm"):
         before, after = getattr(stored, what), getattr(now, what)
         if before != after:
@@ -306,7 +306,7 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
 
 
 def _save_what_is_new(plan: Plan, info: RunInfo, *, inventory: Inventory) -> None:
-    """What a run is begun with, where it is not there yet."""
+    """Save the vocabulary and run.json, where they are not there yet."""
     if not (plan.stored and (plan.folder / VOCABULARY).is_file()):
         inventory.save(plan.folder / VOCABULARY)
     if not plan.stored:
@@ -314,7 +314,7 @@ def _save_what_is_new(plan: Plan, info: RunInfo, *, inventory: Inventory) -> Non
 
 
 def _with_epochs(stored: RunInfo, plan: Plan) -> RunInfo:
-    """What the run was begun with, which may be asked for more epochs now."""
+    """The run's description with the epochs of the plan, which may be more now; saved if so."""
     epochs = {"recipe": {"epochs": plan.recipe.epochs}}
     info = replace(stored, settings=merged(stored.settings, epochs))
     if info != stored:
@@ -371,7 +371,7 @@ def _run_epochs(
 
 
 def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
-    """What the settings of a new training leave out or do not need."""
+    """Note settings of a new training that have no effect."""
     recipe, position = trainer.recipe, trainer.position
     if position.epoch or position.step:
         return
@@ -383,7 +383,7 @@ def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
 
 
 def _note_end(trainer: Trainer, watcher: Watcher) -> None:
-    """Why a training ends before its last epoch, or might as well."""
+    """Note why a training ends before its last epoch, or that little is left to gain."""
     recipe, position = trainer.recipe, trainer.position
     if position.epoch == recipe.epochs:
         return
@@ -413,7 +413,7 @@ def _save_card_and_curve(trainer: Trainer, begun: Begun) -> None:
 
 
 def remove_encoded(folder: Path, watcher: Watcher) -> None:
-    """Encoded text is needed while a training runs, and made again where it is missing."""
+    """Remove encoded text: only a training needs it, and makes it again if it is missing."""
     names = [f"{split}.{kind}" for split in ("train", "valid") for kind in ("ids", "json")]
     try:
         for name in (*names, *(f".{name}.partial" for name in names)):

@@ -1,10 +1,10 @@
-"""The softmax temperature: what the kept scores are divided by, set on the validation text.
+"""The softmax temperature: a divisor of the scores, set on the validation text after training.
 
-All that a softmax normalises is divided: in two levels the scores of both, in a mixture those of
-each component, whose shares stay. Where they are products with an encoder's vectors, and nothing
-of the output's own stands before them, it is refused.
-It goes into the kept weights, so no command has to know of it. model.safetensors says that it is
-done, since done twice it would be another model.
+All scores that a softmax normalises are divided: in a two-level softmax those of both levels, in a
+mixture those of each component, while the mixture weights stay. A temperature is refused where the
+scores are products with an encoder's vectors and the output has no layer of its own before them.
+The temperature is multiplied into the stored weights, so no command has to know of it.
+model.safetensors records it, since applying it twice would give another model.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from charlm.text.vocabulary.encoding import Ids
 from charlm.training.loop.trainer import Trainer
 from charlm.training.loop.validation import validation_chunks
 
-# 1/T from 1/2 to 2: what the words cost is nearly a parabola over it, as it is not over T or log T.
+# 1/T from 1/2 to 2: the total nll is nearly a parabola over 1/T, unlike over T or log T.
 STEP = 1 / 6
 TRIED = tuple(number / 6 for number in range(3, 13))
 
@@ -35,10 +35,11 @@ def set_temperature(
     note: Callable[[str], None],
     check_lock: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Divide the kept model's scores by what serves the validation text best, if asked for.
+    """Divide the stored model's scores by the temperature that is best on the validation text.
 
-    Whether there was anything to do. Melis et al. (2018) choose one so before they evaluate. It is
-    at least 1/2 and at most 2, and 1 where no other gives a lower perplexity.
+    Returns whether the recipe asks for this and it was not done yet. Melis et al. (2018) choose a
+    temperature in this way before they evaluate. It lies between 1/2 and 2, and is 1 if no other
+    gives a lower perplexity.
     """
     path = folder / MODEL
     if trainer.recipe.temperature == "one":
@@ -74,7 +75,7 @@ def _chunks(model: LanguageModel, trainer: Trainer) -> Iterator[tuple[Nlls, Ids]
 
 
 class TrialOutput(Output):
-    """An output that sums what its words would have cost at each temperature: one pass for all."""
+    """An output that sums its words' nll at each temperature, in one pass over the text."""
 
     def __init__(self, output: Output) -> None:
         super().__init__()
@@ -91,7 +92,7 @@ class TrialOutput(Output):
 
     @torch.no_grad()
     def multiply_scores(self, factor: float) -> None:
-        """Let the output's scores be those that it was trained to give, multiplied by this."""
+        """Set the output's scores to the trained ones multiplied by `factor`."""
         for parameter, trained in zip(self.output.score_parameters(), self.trained, strict=True):
             parameter.copy_(trained * factor)
 
@@ -99,12 +100,12 @@ class TrialOutput(Output):
         return self.output.log_probs(h_NH)
 
     def best_temperature(self) -> float:
-        """Where the parabola through the lowest total and its neighbours over 1/T is lowest."""
+        """The minimum of the parabola over 1/T through the lowest total and its neighbours."""
         lowest = min(range(len(TRIED)), key=self.totals.__getitem__)
         k = min(max(lowest, 1), len(TRIED) - 2)
         left, middle, right = self.totals[k - 1 : k + 2]
         curvature = left - 2 * middle + right
-        if not curvature > 0:  # a mixture's costs need not have any
+        if not curvature > 0:  # possible in a mixture
             return 1 / TRIED[lowest]
         vertex = TRIED[k] + STEP * (left - right) / (2 * curvature)
         return 1 / min(max(vertex, TRIED[0]), TRIED[-1])

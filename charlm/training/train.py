@@ -1,6 +1,6 @@
-"""`charlm train`: a corpus directory to a run directory.
+"""`charlm train`: from a corpus directory to a run directory.
 
-This is the command as a function; `plan` says what is to be done and `session` does it.
+This is the command as a function; `plan` decides what is to be done and `session` does it.
 """
 
 import math
@@ -31,15 +31,15 @@ __all__ = ["Silence", "TrainResult", "Watcher", "train"]
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What a training reached."""
+    """The result of a training."""
 
     run: str
     is_finished: bool  # False: stopped by max_time or stop
-    epochs: int
-    steps: int  # made after them, of an epoch that is not done
-    best_epoch: int  # 0: none is finished
+    epochs: int  # finished
+    steps: int  # of the unfinished epoch after them
+    best_epoch: int  # 0: no epoch is finished
     valid_ppl: float | None  # of the best epoch
-    seconds: float  # of all steps and validations, earlier sittings included
+    seconds: float  # of all steps and validations, including earlier sessions
     n_parameters: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,18 +48,18 @@ class TrainResult:
 
 @keywords(TrainOptions)
 def train(options: TrainOptions) -> TrainResult:
-    """Train a preset on a corpus directory, which is not written to, into a run.
+    """Train a preset on a corpus directory and write a run directory; the corpus is only read.
 
-    Each of several processes has its share of a batch. Under torchrun the first process trains as
-    its options say, and the others help it, whatever their own options are.
+    With several processes, each computes a share of every batch. Under torchrun the options of the
+    first process hold for all.
 
     >>> found = charlm.train(arch="char-small", data="corpus", out="exp/second", epochs=1)
     >>> found.run, found.is_finished
     ('exp/second', True)
 
     Raises:
-        ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
-        DataError: a corpus, vocabulary or checkpoint that is not what was expected.
+        ConfigError: an option does not exist, does not fit, or disagrees with a resumed run.
+        DataError: a corpus, vocabulary or checkpoint is not what was expected.
         TrainingError: the run exists or is locked, or its lock was lost; the loss became NaN.
         ProcessError: another process ended.
     """
@@ -69,7 +69,7 @@ def train(options: TrainOptions) -> TrainResult:
     def lead(first: First[Ranks]) -> TrainResult:
         return _trained(replace(options, device=first.device), first=first, deadline=deadline)
 
-    # How many threads a run that is gone on with has is not known yet.
+    # The number of threads is not known yet, since a resumed run may decide it.
     machine = Machine(options.device, options.gpus, options.processes, threads=None)
     return run_command(ALONE, machine=machine, lead=lead, follow=follow)
 

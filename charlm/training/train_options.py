@@ -1,6 +1,6 @@
-"""The options of `charlm train`, and what may hear of a training while it runs.
+"""The options of `charlm train`, and the protocol of watchers that follow a running training.
 
-None means: what the preset says, or with --resume what the run says.
+None means the value of the preset, or with --resume that of the run.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,28 +14,29 @@ from charlm.run.folder import MAX_THREADS
 
 @runtime_checkable
 class Watcher(Protocol):
-    """What a caller may want to hear; the command line draws it.
+    """Receives the events of a training; the command line shows them.
 
-    It is called between steps, in the first process alone; what it raises ends the training, but
-    for an OSError. `trainer` is a Trainer and `cost` an Estimate: their modules need torch.
+    The methods are called between steps, only in the first process. An exception that they raise
+    ends the training, except OSError. `trainer` is a Trainer and `cost` an Estimate; they are Any
+    here because their modules need torch.
     """
 
     def note(self, text: str) -> None:
-        """Something worth a line."""
+        """Receive a message of one line."""
 
     def started(self, trainer: Any, *, parameters: dict[str, int], cost: Any) -> None:
-        """Everything is built and the first step is about to be made."""
+        """Called when everything is built, before the first step."""
 
     def stepped(self, trainer: Any) -> None:
-        """A step was made."""
+        """Called after each step."""
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
-        """An epoch was made, validated and written down."""
+        """Called when an epoch is trained, validated and logged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """What is trained on what, for how long, and where the run goes."""
+    """What is trained on which text, for how long, and where the run is written."""
 
     data: Data
     arch: Annotated[

@@ -1,7 +1,7 @@
-"""Training a run's speller: on the spellings of words outside its vocabulary, each once.
+"""Training a run's speller on the spellings of words outside the vocabulary, each counted once.
 
-It draws from a generator of its own, so a training with a speller ends with the same weights as one
-without. A tenth of the spellings is held out and says when to stop.
+The speller uses its own random generator, so a training with a speller ends with the same weights
+as one without. A tenth of the spellings is held out to decide when to stop.
 """
 
 import copy
@@ -32,7 +32,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.plan import Plan
 from charlm.training.train_options import TrainOptions
 
-HELD_OUT = 10  # one type of so many
+HELD_OUT = 10  # one type in this many is held out
 MAX_EPOCHS = 40
 MAX_STEPS = 20_000  # some minutes; the epoch that reaches them is the last
 PATIENCE = 3  # epochs without a better held-out figure; each halves the rate
@@ -41,7 +41,7 @@ POOL = 16 * BATCH  # types that are drawn together and batched by length
 RATE = 5e-3  # Adam; 2e-3 needs half as many epochs more, 1e-2 gains nothing
 DROPOUT = 0.2
 CLIP = 1.0
-LONGEST = 200  # characters of a word that is learned: more is no word, and would take memory
+LONGEST = 200  # characters of a word that is learned; longer strings are no words and take memory
 SETTINGS = {"type": "lstm"}
 
 
@@ -51,16 +51,16 @@ class Spellings:
 
     types: tuple[str, ...]
     text: str  # the name of the file
-    n_too_long: int  # types that are left out
+    n_too_long: int  # number of types that are left out
 
     @property
     def sha256(self) -> str:
-        """Of the types, wherever they stood."""
+        """Hash of the types, independent of the text that they come from."""
         return hashlib.sha256("\n".join(self.types).encode()).hexdigest()
 
 
 def read_spellings(path: str | Path, inventory: Inventory, *, max_tokens: int = 0) -> Spellings:
-    """The types of a text that are `<unk>` in a vocabulary, `<unk>:form` by its form.
+    """The types of a text outside a vocabulary; `<unk>:form` counts as its form.
 
     Raises:
         DataError: there are none.
@@ -84,11 +84,13 @@ def read_spellings(path: str | Path, inventory: Inventory, *, max_tokens: int = 
 def wanted_spellings(
     options: TrainOptions, inventory: Inventory, *, plan: Plan
 ) -> Spellings | None:
-    """What a speller is still to learn: where one is asked for or was, and is not there.
+    """The spellings that a speller has yet to learn; None if none is wanted, or it is trained.
+
+    A speller is wanted if this call or an earlier one of the run asked for it.
 
     Raises:
         ConfigError: the run has a speller of other spellings.
-        DataError: nothing to learn.
+        DataError: there is nothing to learn.
     """
     about = speller_info(plan.folder, plan.stored) if plan.stored else None
     is_there = about is not None and is_trained(plan.folder, about)
@@ -119,12 +121,12 @@ def with_speller(
     check_lock: Callable[[], None],
     is_stopped: Callable[[], bool],
 ) -> RunInfo:
-    """Train a speller and keep it with a run, whose description now tells of it.
+    """Train a speller and save it with a run; returns the run's description with its entry.
 
-    Where a user stops it, it is to be learnt from its beginning when the training goes on;
-    --max-time lets it end, or short pieces would never come to an end of it.
+    If a user stops it, it is trained from the beginning when the training is resumed. --max-time
+    does not stop it, since otherwise short sessions would never finish it.
     """
-    with without_memory():  # else it would draw from the model's generator
+    with without_memory():  # else it would use the model's random generator
         _, settings = empty_speller(SETTINGS, inventory)
     about = SpellerInfo(settings, spellings.text, len(spellings.types), spellings.sha256)
     info = replace(info, speller=asdict(about))
@@ -153,7 +155,7 @@ def with_speller(
 
 
 class SpellerStoppedError(Exception):
-    """A user stopped a training before its speller was learnt."""
+    """The user stopped a training before its speller was trained."""
 
 
 def train_speller(
@@ -163,15 +165,15 @@ def train_speller(
     seed: int,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Speller, float]:
-    """A speller of these types, on the CPU, and its bits per character of those held out.
+    """A speller trained on these types, on the CPU, and its bits per character on held-out types.
 
     It is the same for the same seed and number of threads.
 
     Raises:
-        SpellerStoppedError: `is_stopped`, which is asked before each step.
+        SpellerStoppedError: `is_stopped`, which is asked before each step, returned True.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would seed the GPU's, too
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would also seed the GPU's
         speller, _ = empty_speller(SETTINGS, inventory)
         order = [types[i] for i in torch.randperm(len(types)).tolist()]
         n_held = len(types) // HELD_OUT
@@ -182,7 +184,7 @@ def train_speller(
 def _fit(
     speller: Speller, types: Sequence[str], *, held: Sequence[str], is_stopped: Callable[[], bool]
 ) -> float:
-    """Train until `held` gets no better; the best weights are kept, and their figure returned."""
+    """Train until `held` stops improving; keep the best weights and return their figure."""
     optimiser = torch.optim.Adam(speller.parameters(), lr=RATE)
     best, weights, n_worse = math.inf, speller.state_dict(), 0
     for _ in range(min(MAX_EPOCHS, math.ceil(MAX_STEPS * BATCH / len(types)))):
@@ -207,7 +209,7 @@ def _fit(
 
 
 def _batches(types: Sequence[str]) -> Iterator[list[str]]:
-    """All types once, those of like length together, in an order drawn anew."""
+    """All types once, in a new random order, with types of similar length together."""
     for rows in torch.randperm(len(types)).split(POOL):
         pool = sorted((types[row] for row in rows.tolist()), key=len)
         firsts = range(0, len(pool), BATCH)
@@ -216,6 +218,6 @@ def _batches(types: Sequence[str]) -> Iterator[list[str]]:
 
 
 def bits_per_character(speller: Speller, spellings: Sequence[str]) -> float:
-    """Over all characters and the end of each word."""
+    """Bits per character, over all characters and the end of each word."""
     total = -math.fsum(speller.log_probs(spellings).tolist())
     return total / math.log(2) / sum(len(each) + 1 for each in spellings)

@@ -1,4 +1,4 @@
-"""Watchers, which hear how a training goes: one that survives a full disk, and a silent one."""
+"""Watchers, which follow a training: one that survives a full disk, and a silent one."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from charlm.training.train_options import Watcher
 
 
 class LastingWatcher:
-    """Passes everything on to a watcher until its first OSError, which the run's log is to tell."""
+    """Passes everything to a watcher until its first OSError, which goes into the run's log."""
 
     def __init__(self, watcher: Watcher, *, run: Path) -> None:
         self._watcher = watcher

@@ -1,4 +1,4 @@
-"""Contexts: vectors so far to one vector a position. To add one, list its class here."""
+"""Contexts: the vectors so far to one vector per position. To add one, list its class here."""
 
 from charlm.model.contexts.deep_transition import DeepTransition
 from charlm.model.contexts.ffnn import FeedForward

@@ -1,6 +1,7 @@
 """The deep transitional network: several layers between one state and the next.
 
-Unlike in a stack only the last of them is remembered; `layers` stacks whole such transitions.
+Unlike in a stack, only the last of these layers is carried over to the next step; `layers` stacks
+whole transitions.
 """
 
 from collections.abc import Sequence
@@ -59,7 +60,7 @@ class TransitionCell(Cell):
 class DeepTransition(StackedContext):
     """Koehn's 4.18 with feed-forward layers for fᵢ (Pascanu et al., 2014: DT-RNN); our own loop.
 
-    With `depth=1` it is the simple recurrent network. Weight drop falls on every Uᵢ.
+    With `depth=1` it is the simple recurrent network. Weight drop is applied to every Uᵢ.
     """
 
     name = "deep-transition"

@@ -1,7 +1,7 @@
-"""The feed-forward n-gram network: the last n − 1 vectors side by side, through hidden layers.
+"""The feed-forward n-gram network: the last n − 1 vectors, concatenated, through hidden layers.
 
-With direct connections the vector that is handed on holds more than the hidden layer: the output,
-which is linear, then has W for the one part and U for the other.
+With direct connections the resulting vector holds the hidden layer and the words' vectors; the
+output, which is linear, then has W for the first part and U for the second.
 """
 
 from typing import Annotated
@@ -18,8 +18,8 @@ from charlm.settings import Dim, Layers, Meaning, Probability
 class FeedForward(Context):
     """h = tanh(b + Σⱼ Hⱼ C(wⱼ)), Koehn's 4.2 (Bengio et al., 2003), with any number of layers.
 
-    `direct` gives [h; Σⱼ C(wⱼ)] in place of h: an output's linear map of it is 4.5, with one U for
-    all positions as printed there (Bengio et al. have one each).
+    `direct` gives [h; Σⱼ C(wⱼ)] instead of h. The output's linear map of it is 4.5, with one U for
+    all positions as printed there (Bengio et al. have one for each position).
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """The stacked gated recurrent unit, as published and as torch computes it.
 
-These are two cells: the papers reset the state before it is multiplied, oneDNN and cuDNN after it.
-The published one is the default and takes our own loop; the other is one call a layer.
+These are two different cells: the papers apply the reset gate before the product with the state,
+oneDNN and cuDNN after it. The published cell is the default and runs in our own loop; the other is
+one call per layer.
 """
 
 from typing import Annotated, Literal
@@ -22,12 +23,13 @@ Bias = Annotated[Literal["candidate", "state"], Meaning("what has the bias")]
 
 
 class GRUCell(Cell):
-    """One step; rows stand in torch's order r, u, n.
+    """One step; the rows are in torch's order r, u, n.
 
     Reset before: n = tanh(W x + U (r ⊙ h) + b). After: n = tanh(W x + b + r ⊙ (U h + d)), and the
-    gates have two biases, too. Either: h = u ⊙ h + (1 − u) ⊙ n, with Straka's u, which multiplies
-    the old state; Koehn's in 4.16 multiplies the candidate, which is the same with W, U and b of
-    the other sign. His bias is no part of the candidate but is added to the new state.
+    gates also have two biases. In both cases h = u ⊙ h + (1 − u) ⊙ n, where u multiplies the old
+    state, as in Straka's slides. Koehn's u in 4.16 multiplies the candidate, which is equivalent
+    with W, U and b of the opposite sign; his bias is not part of the candidate but is added to the
+    new state.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class GRUCell(Cell):
         self.set_norms(layer_norm)
 
     def project(self, x_TBE: Tensor) -> Tensor:
-        """W x with every bias that stands outside a product with the state, shape (T, B, 3 H)."""
+        """W x with every bias that can be added before the step, shape (T, B, 3 H)."""
         bias_G: Tensor = self.bias_ih_l0
         if self.bias == "state":
             bias_G = functional.pad(bias_G[: 2 * self.dim], (0, self.dim))
@@ -53,7 +55,7 @@ class GRUCell(Cell):
         return self.on_input(x_TBE) + bias_G
 
     def matrices(self) -> list[Tensor]:
-        """The gates' matrix on h, and the candidate's."""
+        """The matrices on h: that of the gates, and that of the candidate."""
         return list(self.weight_hh_l0.split([2 * self.dim, self.dim]))
 
     def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
@@ -73,14 +75,14 @@ class GRUCell(Cell):
 class GRU(StackedContext):
     """Cho et al.'s (2014) gated recurrent unit, as in Straka's slides and Koehn's 4.14 to 4.16.
 
-    `reset="before"` is the published cell. `bias="state"` is Koehn's: the candidate has none, and
-    one is added after the interpolation.
+    `reset="before"` is the published cell. `bias="state"` is Koehn's: the candidate has no bias,
+    and one is added after the interpolation.
 
     Our own loop runs with `reset="before"`, and with `layer_norm`, `recurrent_dropout` or
-    `zoneout`; else it is one call a layer.
+    `zoneout`; otherwise a layer is a single call.
 
     Raises:
-        ConfigError: a bias on the state for torch's cell.
+        ConfigError: a bias on the state with torch's cell.
     """
 
     name = "gru"

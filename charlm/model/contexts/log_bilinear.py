@@ -1,7 +1,7 @@
 """The log-bilinear model's context: a linear prediction of the next word's vector.
 
-There is no activation. The output must compare the prediction with vectors of words: it is as wide
-as what goes in, so that they may be the same ones.
+There is no activation. The prediction is as wide as the input vectors, so that the output can
+compare it with the same word vectors.
 """
 
 from typing import Annotated, Literal
@@ -21,8 +21,8 @@ Matrices = Annotated[Literal["diagonal", "full"], Meaning("the weights of each p
 class LogBilinear(Context):
     """h = Σⱼ Cⱼ x₍ₜ₋ⱼ₎ over the last n − 1 words (Mnih and Hinton, 2007).
 
-    Botha and Blunsom's (2014) MLBL has this context over vectors of words and morphs, with diagonal
-    Cⱼ; Mnih and Hinton's Cⱼ are full.
+    Botha and Blunsom's (2014) MLBL uses this context over vectors of words and morphs, with
+    diagonal Cⱼ; Mnih and Hinton's Cⱼ are full.
     """
 
     def __init__(

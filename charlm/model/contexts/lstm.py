@@ -1,7 +1,8 @@
-"""The stacked LSTM and its kin: without a gate, with peepholes, with layer normalisation.
+"""The stacked LSTM and its variants: without a gate, with peepholes, with layer normalisation.
 
-The plain one is one oneDNN or cuDNN call a layer, with a forget bias or weight drop, too; whatever
-reaches into a step takes our own loop. Both name their parameters alike.
+A layer of the plain LSTM is one oneDNN or cuDNN call, also with a forget bias or weight drop.
+Options that change the computation within a step use our own loop. Parameters have the same names
+in both.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,20 +28,20 @@ from charlm.model.contexts.stacked_context import StackedContext
 from charlm.model.contract import State
 from charlm.settings import Meaning
 
-# A product with a few rows takes two thirds of the time where the weights lie transposed, and the
-# copy as long as a dozen such products save.
+# With transposed weights a product with a few rows takes two thirds of the time; making the copy
+# takes as long as a dozen such products save.
 PRODUCTS_WORTH_A_COPY = 16
 
 Gates = Annotated[Literal["ifo", "fo", "io", "if"], Meaning("input, forget and output gate")]
 
 
 class LSTMCell(Cell):
-    """One step; c = f ⊙ c + i ⊙ tanh(g), h = o ⊙ tanh(c), a gate that is not there being 1.
+    """One step; c = f ⊙ c + i ⊙ tanh(g), h = o ⊙ tanh(c), where a missing gate is 1.
 
-    With peepholes Koehn's 4.10 to 4.13: all gates see the memory *before* the step through full
-    matrices, nothing has a bias, and h = tanh(o ⊙ c), with the activation outside the gate.
-    Layer normalisation as Ba et al. (2016), eq. 20 to 22: the products with input and state, and
-    the memory on its way out. Rows stand in torch's order i, f, g, o.
+    With peepholes it is Koehn's 4.10 to 4.13: all gates see the memory *before* the step through
+    full matrices, nothing has a bias, and h = tanh(o ⊙ c), with the activation outside the gate.
+    Layer normalisation follows Ba et al. (2016), eq. 20 to 22: it applies to the products with
+    input and state, and to the memory before the output. The rows are in torch's order i, f, g, o.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class LSTMCell(Cell):
 
 
 def _times(weight_GH: Tensor, *, n_products: int) -> Callable[[Tensor], Tensor]:
-    """h_BH to W h, B being small; bf16 gains nothing from a copy."""
+    """A function from h_BH to W h, for small B; bf16 gains nothing from a transposed copy."""
     if n_products < PRODUCTS_WORTH_A_COPY or torch.is_autocast_enabled(weight_GH.device.type):
         return lambda h_BH: functional.linear(h_BH, weight_GH)
     weight_HG = weight_GH.t().contiguous()
@@ -108,7 +109,7 @@ def _times(weight_GH: Tensor, *, n_products: int) -> Callable[[Tensor], Tensor]:
 
 
 def _gated(gates_BG: Tensor, c_BH: Tensor) -> Leaves:
-    """(h, c) from what goes into the gates, which is overwritten, and the memory before."""
+    """(h, c) from the gates' inputs, which are overwritten, and the previous memory."""
     dim = c_BH.shape[1]
     open_BG = gates_BG[:, : 2 * dim].sigmoid_()
     new_BH = gates_BG[:, 2 * dim : 3 * dim].tanh_()
@@ -120,15 +121,16 @@ def _gated(gates_BG: Tensor, c_BH: Tensor) -> Leaves:
 class LSTM(StackedContext):
     """Hochreiter and Schmidhuber's LSTM with a forget gate, eq. 3 of Kim et al. (2016).
 
-    Both affine maps of a gate have a bias, as in their code, which adds nothing to the forget
-    gate's (Jozefowicz et al., 2015: `forget_bias` 1). Kim et al. put no dropout on what goes into
-    the first layer. `gates="io"` is the LSTM of 1997; without a gate those of Jozefowicz's tables.
+    Both affine maps of a gate have a bias, as in Kim et al.'s code, which adds nothing to the
+    forget gate's bias (Jozefowicz et al., 2015: `forget_bias` 1). Kim et al. have no dropout on the
+    first layer's input. `gates="io"` is the LSTM of 1997; the other incomplete ones are those of
+    Jozefowicz's tables.
 
-    Our own loop runs where `gates` lack one, and with `peepholes`, `layer_norm`,
-    `recurrent_dropout`, `zoneout` or `memory_zoneout`; everything else stays one call a layer.
+    Our own loop runs if `gates` lacks one, and with `peepholes`, `layer_norm`,
+    `recurrent_dropout`, `zoneout` or `memory_zoneout`; otherwise a layer is a single call.
 
     Raises:
-        ConfigError: a bias for a forget gate that is not there.
+        ConfigError: a forget bias without a forget gate.
     """
 
     name = "lstm"
@@ -165,7 +167,7 @@ class LSTM(StackedContext):
 
     @property
     def takes_masks(self) -> bool:
-        """Where no layer has a loop of its own, and states begin with zeros."""
+        """True if no layer runs in our own loop, and the initial state is zero."""
         return all(isinstance(layer, nn.LSTM) for layer in self.layers) and not self.start.leaves
 
     def forward_masked(
@@ -187,7 +189,7 @@ class LSTM(StackedContext):
         )
 
     def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:
-        """`forget_bias` where the forget gates' bias stands."""
+        """A vector that is `forget_bias` at the forget gate's biases and 0 elsewhere."""
         if not self.forget_bias:
             return None
         dim = layer.hidden_size
@@ -195,14 +197,14 @@ class LSTM(StackedContext):
         return functional.pad(shift_H, (dim, 2 * dim))
 
     def project(self, x_NE: Tensor) -> Tensor:
-        """The first layer's W x with all biases, where it is one of torch's; else x itself."""
+        """The first layer's W x with all biases, if it is torch's LSTM; else x itself."""
         layer = self.layers[0]
         return self._products(layer, x_NE) if isinstance(layer, nn.LSTM) else x_NE
 
     def descend(
         self, x_NG: Tensor, state: State, *, parents: Sequence[Tensor]
     ) -> tuple[Tensor, State]:
-        """Layer by layer, so that one layer's weights at a time need to stay in the cache."""
+        """Layer by layer, so that only one layer's weights have to stay in the cache."""
         if not isinstance(self.layers[0], nn.LSTM):
             return super().descend(x_NG, state, parents=parents)
         run = partial(self._descend, parents=parents)
@@ -212,9 +214,9 @@ class LSTM(StackedContext):
     def _descend(
         self, layer: nn.Module, x_NE: Tensor, *, state: Leaves, parents: Sequence[Tensor]
     ) -> tuple[Tensor, Leaves]:
-        """`descend` for one layer, by products with its weight.
+        """`descend` for one layer, by plain products with its weights.
 
-        oneDNN packs a layer's weights at every call: for one level it took three times as long.
+        oneDNN packs a layer's weights at every call, and took three times as long for one level.
         """
         assert isinstance(layer, nn.LSTM)
         x_NG = x_NE if layer is self.layers[0] else self._products(layer, x_NE)

@@ -1,8 +1,8 @@
 """MUT1 to MUT3 of Jozefowicz et al. (2015): the gated units that they found by search.
 
 MUT1's update gate does not see the state, MUT2's reset gate sees the input itself, and MUT3 is the
-GRU but that its update gate sees the squashed state. Where the input itself comes in it must be as
-wide as the state; where it is not, a projection without a bias stands in for it there.
+GRU except that its update gate sees the squashed state. Where the input itself is used, it must be
+as wide as the state; if it is not, a projection without a bias replaces it.
 """
 
 from typing import ClassVar
@@ -16,14 +16,14 @@ from charlm.model.contexts.stacked_context import StackedContext
 
 
 class MUTCell(Cell):
-    """One step; h = candidate ⊙ z + h ⊙ (1 − z), and rows stand in the order z, r, candidate.
+    """One step; h = candidate ⊙ z + h ⊙ (1 − z). The rows are in the order z, r, candidate.
 
-    Of the three W and U have those that a cell's equations name.
+    W and U contain only the rows that a cell's equations name.
     """
 
-    n_input: ClassVar[int]  # rows of W, in widths of the state
-    n_state: ClassVar[tuple[int, ...]]  # rows of U by product
-    reads_input: ClassVar[bool] = True  # itself, beside W x
+    n_input: ClassVar[int]  # rows of W, in units of the state's width
+    n_state: ClassVar[tuple[int, ...]]  # rows of U, by product
+    reads_input: ClassVar[bool] = True  # whether the input itself is used besides W x
 
     def __init__(self, input_dim: int, dim: int, *, layer_norm: bool) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class MUTCell(Cell):
         self.set_norms(layer_norm)
 
     def input_itself(self, x_TBE: Tensor) -> Tensor:
-        """The input as wide as the state, shape (T, B, H)."""
+        """The input itself, made as wide as the state, shape (T, B, H)."""
         return x_TBE if self.projection_l0 is None else functional.linear(x_TBE, self.projection_l0)
 
     def matrices(self) -> list[Tensor]:
@@ -109,7 +109,7 @@ class MUT3Cell(MUTCell):
 
 
 class MUT1(StackedContext):
-    """Layers of one of these cells; our own loop."""
+    """Layers of the first cell; our own loop."""
 
     name = "mut1"
     cell: ClassVar[type[MUTCell]] = MUT1Cell
@@ -119,12 +119,12 @@ class MUT1(StackedContext):
 
 
 class MUT2(MUT1):
-    """As MUT1, of the second cell."""
+    """As MUT1, with the second cell."""
 
     name, cell = "mut2", MUT2Cell
 
 
 class MUT3(MUT1):
-    """As MUT1, of the third cell."""
+    """As MUT1, with the third cell."""
 
     name, cell = "mut3", MUT3Cell

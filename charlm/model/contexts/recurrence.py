@@ -1,9 +1,9 @@
-"""One layer's recurrence, and what disturbs it in training.
+"""One layer's recurrence, and its noise in training.
 
 A layer is our own loop over a cell, or one call of oneDNN or cuDNN. Both take and return its state
-as a flat tuple, the layer's output first. Weight drop never touches a module's own weight, where it
-would do nothing or crash: the dropped matrix is handed to the call, and is drawn once a chunk,
-while what falls on the candidate or the state is drawn afresh at each step.
+as a flat tuple, with the layer's output first. Weight drop never changes a module's own weight,
+where it would have no effect or crash: the dropped matrix is passed to the call. It is drawn once
+per chunk, while noise on the candidate or the state is drawn anew at each step.
 """
 
 import warnings
@@ -32,30 +32,30 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "relu": torch.relu,
 }
-NORM_EPSILON = 1e-3  # Straka's slides; torch's own default is 1e-5
+NORM_EPSILON = 1e-3  # as in Straka's slides; torch's default is 1e-5
 
-# cuDNN says so of every matrix that is handed to its call, which weight drop cannot do without; the
-# copy is of the weights alone.
+# cuDNN warns of this whenever a matrix is passed to its call, which weight drop needs; only the
+# weights are copied.
 warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous")
 
 
 class Noise(NamedTuple):
-    """What a recurrence is disturbed by in training."""
+    """The noise of a recurrence in training."""
 
-    recurrent_dropout: float = 0.0  # of the candidate, afresh at each step
-    zoneout: tuple[float, ...] = ()  # a rate for each leaf of the state, or none at all
-    weight_drop: float = 0.0  # of the matrices on the state, once a chunk
+    recurrent_dropout: float = 0.0  # of the candidate, anew at each step
+    zoneout: tuple[float, ...] = ()  # a rate for each leaf of the state, or empty
+    weight_drop: float = 0.0  # of the matrices on the state, once per chunk
 
     @property
     def falls_on_steps(self) -> bool:
-        """Whether it reaches into a step, so that no single call for all steps will do."""
+        """Whether it acts within a step, which excludes a single call for all steps."""
         return bool(self.recurrent_dropout) or any(self.zoneout)
 
 
 class LayerNorm(nn.Module):
     """(1 + gain) ⊙ (x − mean) / √(variance + ε) + shift (Ba et al., 2016; ε as in Straka's slides).
 
-    The 1 is a constant, so that a recipe may draw or zero the gain like every other parameter.
+    The 1 is a constant, so that a recipe can draw or zero the gain like any other parameter.
     """
 
     def __init__(self, dim: int) -> None:
@@ -74,16 +74,16 @@ class LayerNorm(nn.Module):
 class Cell(nn.Module, ABC):
     """The equations of one step of one layer, for `run_cell`.
 
-    Parameters are named as torch names them (`weight_ih_l0` on the input, `weight_hh_l0` on the
-    state), so that initialisations know them and weights move between a cell and torch's layer.
+    Parameters have torch's names (`weight_ih_l0` on the input, `weight_hh_l0` on the state), so
+    that initialisations recognise them and weights can move between a cell and torch's layer.
     """
 
     weight_ih_l0: nn.Parameter
-    norms: nn.ModuleList  # one for each of `matrices`, or none
-    norm_x: nn.Module  # of the product with the input, or nothing
+    norms: nn.ModuleList  # one for each of `matrices`, or empty
+    norm_x: nn.Module  # of the product with the input, or the identity
 
     def set_norms(self, layer_norm: bool) -> None:
-        """Set a layer norm for each product, or none; the weights are there already."""
+        """Create a layer norm for each product, or none; the weights must already exist."""
         self.norms = nn.ModuleList(LayerNorm(len(m)) for m in self.matrices() if layer_norm)
         self.norm_x = LayerNorm(len(self.weight_ih_l0)) if layer_norm else nn.Identity()
 
@@ -94,7 +94,7 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def project(self, x_TBE: Tensor) -> Tensor:
-        """What the inputs contribute, for all steps at once, shape (T, B, G)."""
+        """The contribution of the inputs, for all steps at once, shape (T, B, G)."""
 
     @abstractmethod
     def matrices(self) -> Sequence[Tensor]:
@@ -108,9 +108,9 @@ class Cell(nn.Module, ABC):
 def run_cell(cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise) -> tuple[Tensor, Leaves]:
     """h_TBH, and the state after the last step.
 
-    Recurrent dropout as Semeniuta et al. (2016). Zoneout as Krueger et al. (2017): in training a
-    number of the state keeps its old value with that probability, in evaluation it takes the
-    expectation; the output is computed from the memory before its zoneout.
+    Recurrent dropout follows Semeniuta et al. (2016). Zoneout follows Krueger et al. (2017): in
+    training a number of the state keeps its old value with the given probability, in evaluation it
+    takes the expectation; the output is computed from the memory before its zoneout.
     """
     matrices = [_ready(m, noise.weight_drop, cell.training) for m in cell.matrices()]
 
@@ -132,7 +132,7 @@ def run_cell(cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise) -> tuple
 
 
 def _ready(matrix: Tensor, rate: float, training: bool) -> Tensor:
-    """A matrix after weight drop, cast once: autocast would cast a part of one at each step."""
+    """A matrix after weight drop, cast once here, since autocast would cast it at each step."""
     matrix = _thinned(matrix, rate, training)
     kind = matrix.device.type
     if torch.is_autocast_enabled(kind):
@@ -163,10 +163,10 @@ def run_fused(
     `bias_shift_G` is added to the bias on the state.
 
     Raises:
-        ValueError: a state for another number of streams, beyond which some calls would read.
+        ValueError: the state is for another number of streams; some calls would read beyond it.
     """
     n_streams = x_TBE.shape[1]
-    # Not len(), which is a plain number: the model exported to ONNX would be for that batch alone.
+    # Not len(), which gives a constant: a model exported to ONNX would then fit only that batch.
     if any(leaf.shape[0] != n_streams for leaf in state):
         raise ValueError(f"a state for {len(state[0])} streams; expected one for {n_streams}")
     is_plain = bias_shift_G is None and not (layer.training and weight_drop)
@@ -196,9 +196,9 @@ def run_masked(
     weight_drop: float = 0.0,
     bias_shift_G: Tensor | None = None,
 ) -> tuple[Tensor, Leaves]:
-    """As `run_fused` for an LSTM; where `keep_TB` is 0 and not 1, a step begins with zeros anew.
+    """As `run_fused` for an LSTM, but where `keep_TB` is 0 and not 1, a step begins with zeros.
 
-    Some launches a step: for recordings, in which launches cost next to nothing.
+    It takes several launches per step: it is for recordings, where launches cost almost nothing.
     """
     on_input, on_state, bias_x, bias_h = _weights(
         layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G
@@ -210,7 +210,7 @@ def run_masked(
 
 
 def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | None) -> list[Tensor]:
-    """Those on the input and on the state, and their biases, as a chunk is to see them."""
+    """The weights on input and state, and their biases, with the noise and shift of a chunk."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights: list[Tensor] = [layer.get_parameter(name) for name in names]
     if weight_drop:
@@ -221,10 +221,10 @@ def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | No
 
 
 def _thinned(matrix: Tensor, rate: float, training: bool) -> Tensor:
-    """Weight drop: DropConnect (Wan et al., 2013) as Merity et al. (2018).
+    """Weight drop: DropConnect (Wan et al., 2013) as in Merity et al. (2018).
 
-    What is kept grows by 1 / (1 − rate). With torch's own mask a step of word-char-modern in fp32
-    took 1,151 ms for 1,111.
+    The remaining weights are scaled by 1 / (1 − rate). A step of word-char-modern in fp32 took
+    1,151 ms with torch's own mask and 1,111 ms with `quick_mask`.
     """
     if training and rate and matrix.device.type == "cpu":
         return matrix * quick_mask(matrix, rate)
@@ -232,12 +232,12 @@ def _thinned(matrix: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def drawn(*shape: int, dim: int) -> nn.Parameter:
-    """A parameter drawn as torch draws those of a recurrence: uniform in ±1/√dim."""
+    """A parameter drawn as in torch's recurrent layers: uniform in ±1/√dim."""
     return nn.Parameter(torch.empty(shape).uniform_(-(dim**-0.5), dim**-0.5))
 
 
 def dropped(x_TBE: Tensor, rate: float, *, training: bool, variational: bool) -> Tensor:
-    """Dropout, afresh at each position or with one mask for all steps of a stream."""
+    """Dropout, with a new mask at each position or with one mask for all steps of a stream."""
     if not variational:
         if training and rate and is_bf16_on_cpu(x_TBE):
             return x_TBE * quick_mask(x_TBE, rate)
@@ -248,9 +248,9 @@ def dropped(x_TBE: Tensor, rate: float, *, training: bool, variational: bool) ->
 
 
 def quick_mask(like: Tensor, rate: float) -> Tensor:
-    """What dropout multiplies with, from 16 random bits a number; in bf16 where products are.
+    """A dropout mask from 16 random bits per number; in bf16 if products are.
 
-    torch's own takes a random number of its generator for each, and as long as a layer's product.
+    torch's own draws a whole random number for each, which takes as long as a layer's product.
     """
     drawn = torch.empty(-(-like.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     kept = drawn.view(torch.int16)[: like.numel()] >= round((rate - 0.5) * 2**16)

@@ -1,6 +1,6 @@
 """The stacked simple recurrent network.
 
-There is no candidate beside the state, hence no recurrent dropout.
+It has no candidate separate from the state, and hence no recurrent dropout.
 """
 
 from torch import Tensor, nn
@@ -44,10 +44,10 @@ class RNNCell(Cell):
 
 
 class RNN(StackedContext):
-    """Elman's network as Koehn's section 4.4 (sigmoid) and Straka's slides (tanh) have it.
+    """Elman's network, as in Koehn's section 4.4 (sigmoid) and Straka's slides (tanh).
 
-    `layers` of more than one are Koehn's deep stacked network, 4.17. Our own loop runs with
-    `activation="sigmoid"`, `layer_norm` or `zoneout`; else it is one call a layer.
+    With more than one of `layers` it is Koehn's deep stacked network, 4.17. Our own loop runs with
+    `activation="sigmoid"`, `layer_norm` or `zoneout`; otherwise a layer is a single call.
     """
 
     name = "rnn"

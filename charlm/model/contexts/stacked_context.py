@@ -1,8 +1,8 @@
-"""Layers of recurrent cells on top of each other: whatever recurrent contexts have in common.
+"""Layers of recurrent cells on top of each other: what all recurrent contexts have in common.
 
-A part says how one layer of its own is made; options, dropout, residuals and the start stand here.
-Where a dropout's mask is one for all steps, that is one a chunk and a stream: the next chunk draws
-anew.
+A subclass says how one of its layers is made; options, dropout, residuals and the initial state are
+here. A dropout mask that holds for all steps holds for one chunk of one stream; the next chunk
+draws a new one.
 """
 
 import inspect
@@ -34,24 +34,24 @@ OutputDropout = Annotated[
 
 
 class StackedContext(Context):
-    """Layers on top of each other, eq. 4.17 of Koehn's chapter, with what stands between them.
+    """Layers on top of each other, eq. 4.17 of Koehn's chapter, with dropout and residuals.
 
-    Dropout follows every layer (Zaremba et al., 2014), with a rate of its own after the last one
-    and before the first one; `variational` takes one mask for all steps (Gal and Ghahramani, 2016).
-    Residual connections run from the second layer on, and a layer's dropout comes before what went
-    in is added (Straka). A sum takes the layers' outputs before dropout, and drops once.
+    Dropout follows every layer (Zaremba et al., 2014), with separate rates after the last layer and
+    before the first; `variational` takes one mask for all steps (Gal and Ghahramani, 2016).
+    Residual connections start at the second layer, and a layer's dropout comes before its input is
+    added (Straka). A sum takes the layers' outputs before dropout, and drops once.
 
-    A part's own options are the keywords of its `layer`: its constructor takes them behind the
-    widths, and its signature, which settings are checked against, has them there.
+    The options of a subclass are the keywords of its `layer`: its constructor takes them after the
+    widths, and so does its signature, against which settings are checked.
 
     Raises:
-        ConfigError: residuals or a sum of one layer, or of layers that are not equally wide, or
-            both at once.
+        ConfigError: residuals or a sum with one layer, with layers of different widths, or both
+            at once.
     """
 
-    name: ClassVar[str]  # as CONTEXTS has it
+    name: ClassVar[str]  # as in CONTEXTS
     n_leaves: ClassVar[int] = 1  # tensors of a layer's state; the first one is the output
-    lacks: ClassVar[Collection[str]] = ("memory_zoneout",)  # of the options below
+    lacks: ClassVar[Collection[str]] = ("memory_zoneout",)  # the options below that it lacks
     __signature__: ClassVar[inspect.Signature]
 
     def __init_subclass__(cls) -> None:
@@ -59,7 +59,7 @@ class StackedContext(Context):
         shared = _keyword_options(StackedContext.__init__)
         place = next(place for place, each in enumerate(shared) if each.name == "dropout")
         listed = [*shared[:place], *_keyword_options(cls.layer), *shared[place:]]
-        if "__init__" in vars(cls):  # what a part says anew stands first
+        if "__init__" in vars(cls):  # options that a subclass redefines come first
             listed = [*_keyword_options(cls.__init__), *listed]
         options: dict[str, inspect.Parameter] = {}
         for option in listed:
@@ -134,15 +134,15 @@ class StackedContext(Context):
         """A layer from one width to another: a `Cell`, or one of torch's if `noise` allows it."""
 
     def initial_state(self, n_streams: int) -> State:
-        """A tuple of (B, H) leaves a layer."""
+        """For each layer a tuple of leaves, (B, H) each."""
         return self.start.of(n_streams, like=next(self.parameters()))
 
     def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_TBH, and a tuple of leaves a layer, in the parameters' precision."""
+        """h_TBH, and for each layer a tuple of leaves, in the parameters' precision."""
         return self.through_layers(x_TBE, state, run=self.run_layer)
 
     def run_layer(self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves) -> tuple[Tensor, Leaves]:
-        """h_TBH of one layer alone, and its state."""
+        """h_TBH of one layer, and its state."""
         if isinstance(layer, Cell):
             return run_cell(layer, x_TBE, state=state, noise=self.noise)
         assert isinstance(layer, nn.RNNBase)
@@ -155,13 +155,13 @@ class StackedContext(Context):
         )
 
     def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:
-        """What is added to the bias on the state of one of torch's layers."""
+        """What is added to the bias on the state in one of torch's layers."""
         return None
 
     def through_layers(
         self, x_TBE: Tensor, state: State, *, run: Callable[..., tuple[Tensor, Leaves]]
     ) -> tuple[Tensor, State]:
-        """h_TBH of the whole stack, and each layer's state; `run` is as `run_layer`."""
+        """h_TBH of the whole stack, and each layer's state; `run` has `run_layer`'s signature."""
         after: list[State] = []
         outputs = []
         x_TBE = self._dropped(x_TBE, self.input_dropout)
@@ -195,7 +195,7 @@ class InitialState(nn.Module):
         self.leaves = nn.ParameterList(learned if start == "learned" else [])
 
     def of(self, n_streams: int, *, like: Tensor) -> State:
-        """A tuple of (B, H) leaves a layer, on the device and in the precision of `like`."""
+        """For each layer a tuple of (B, H) leaves, on the device and in the precision of `like`."""
         if len(self.leaves):
             flat = [leaf.expand(n_streams, -1) for leaf in self.leaves]
         else:

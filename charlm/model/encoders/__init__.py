@@ -1,4 +1,4 @@
-"""Encoders: forms to vectors. To add one, write its class in a file and list it here."""
+"""Encoders: from forms to vectors. To add one, write its class in a file and list it here."""
 
 from charlm.model.contract import Encoder
 from charlm.model.encoders.char_cnn import CharCNN

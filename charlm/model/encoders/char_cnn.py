@@ -1,8 +1,9 @@
 """The character CNN of Kim et al. (2016): convolutions over a form's characters, max over time.
 
-The maximum also sees the windows over the padding behind a form, as in the paper's code, where they
-win about half of all word-filter pairs: leaving them out is another model. So every form gets all
-windows that start within it and one that is all padding, however far its batch is padded.
+As in the paper's code, the maximum includes the windows over the padding after a form. These win
+for about half of all word-filter pairs, so leaving them out would be another model. Every form
+therefore gets all windows that start within it and one that is all padding, however far its batch
+is padded.
 """
 
 from typing import Annotated
@@ -22,16 +23,17 @@ from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
 Widths = Annotated[tuple[int, ...], Range(1, 64), Meaning("characters that a filter sees")]
 FilterCounts = Annotated[tuple[int, ...], Range(1, 65_536), Meaning("filters of each width")]
-N_BUCKETS = 3  # groups of forms of like length: a third less time than one
-MANY = 256  # forms of a bucket, of which there are more then: 10,000 at once leave the cache
-ROWS = 16  # a bucket's forms are filled up to a multiple, so that bf16 products find their kernels
+N_BUCKETS = 3  # groups of forms of similar length: a third less time than one group
+MANY = 256  # with more forms per bucket there are more buckets: 10,000 at once leave the cache
+ROWS = 16  # a bucket's forms are padded to a multiple, so that bf16 kernels are reused
 
 
 class CharCNN(Encoder):
     """tanh of the largest response of each filter over a form's windows, eq. 5 and 6.
 
-    The tanh follows the maximum, which it does not change. The filters of all widths lie in one
-    matrix, narrow ones filled up with zeros: one product instead of one convolution a width.
+    The tanh is applied after the maximum, which gives the same result. The filters of all widths
+    are in one matrix, narrow ones padded with zeros: one product instead of one convolution per
+    width.
     """
 
     reads_spelling = True
@@ -53,7 +55,7 @@ class CharCNN(Encoder):
         self.dim = sum(filters)
         self.widest = max(widths)
         # The padding character's vector is 0 yet has a gradient: Kim et al.'s clipped norm counts
-        # it (`nn.Embedding(padding_idx=0)` would not), and `after_step` puts it back.
+        # it (`nn.Embedding(padding_idx=0)` would not), and `after_step` sets it back to 0.
         self.letters = nn.Embedding(inventory.n_characters, dim)
         self.filters = nn.ModuleList(
             nn.Linear(width * dim, count) for width, count in zip(widths, filters, strict=True)
@@ -61,15 +63,15 @@ class CharCNN(Encoder):
 
     def forward(self, forms: Forms) -> Tensor:
         matrix_FW, bias_F = self._joined_filters()
-        # To ask a GPU for lengths is to wait for it, and there rows of padding cost little. What is
-        # exported to ONNX has lengths that are no numbers yet.
+        # Reading lengths from a GPU means waiting for it, and rows of padding cost little there. In
+        # an export to ONNX lengths are not known yet.
         by_length = matrix_FW.device.type == "cpu" and not torch.compiler.is_exporting()
         strongest = self._in_buckets if by_length else self._all_at_once
         strongest_NF = strongest(forms.letters_NL, matrix_FW)
         return torch.tanh(strongest_NF.to(bias_F.dtype) + bias_F)
 
     def _in_buckets(self, letters_NL: Tensor, matrix_FW: Tensor) -> Tensor:
-        """The largest response of each filter, shape (N, F), of forms of like length together."""
+        """The largest response of each filter, shape (N, F), by groups of similar length."""
         lengths_N = (letters_NL != PAD).sum(dim=1)
         order_N = torch.argsort(lengths_N, stable=True)
         n_buckets = max(N_BUCKETS, len(order_N) // MANY)

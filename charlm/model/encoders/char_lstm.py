@@ -1,8 +1,8 @@
-"""The character LSTM (C2W): a form's letters read in both directions, their last states combined.
+"""The character LSTM (C2W): a form's letters read in both directions, the last states combined.
 
-A last state is the one after a form's own last letter: padding comes later and is never looked at.
-For the second direction the letters are turned round within each form, not within the row.
-Drawn from ±0.05 as Kim et al.'s models are, it hardly begins to learn: its cells take `xavier`.
+The last state is the one after a form's own last letter; padding comes later and is never used.
+For the second direction the letters are reversed within each form, not within the padded row. Drawn
+from ±0.05 like Kim et al.'s models, it hardly begins to learn; its cells need `xavier`.
 """
 
 from typing import Annotated, Literal
@@ -15,10 +15,10 @@ from charlm.model.forms import Forms
 from charlm.settings import Dim, Meaning
 from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
-# Groups of forms of like length, each padded to its longest, one call a direction and group. The
-# 306 forms of 700 tokens of PTB, 200 wide, one thread, forward and backward, fp32 / bf16: padded
-# to the longest of all 241 / 101 ms, 3 groups 126 / 64 ms, 4 groups 105 / 64 ms, 6 groups
-# 112 / 69 ms, a group a length 126 / 111 ms, `pack_padded_sequence` 130 / 82 ms.
+# Groups of forms of similar length, each padded to its longest, with one call per direction and
+# group. The 306 forms of 700 tokens of PTB, 200 wide, one thread, forward and backward, took in
+# fp32 / bf16: all padded to the longest 241 / 101 ms, 3 groups 126 / 64 ms, 4 groups 105 / 64 ms,
+# 6 groups 112 / 69 ms, one group per length 126 / 111 ms, `pack_padded_sequence` 130 / 82 ms.
 N_BUCKETS = 4
 
 
@@ -27,7 +27,7 @@ class CharLSTM(Encoder):
 
     Eq. 2 of Miyamoto and Cho (2016). Their code has a table of letters for each direction
     (`tables` separate) and no characters that mark a word's start and end (`markers` false).
-    Differs from theirs: a gate has two biases, as in torch.
+    Differs from their code: a gate has two biases, as in torch.
     """
 
     reads_spelling = True
@@ -48,7 +48,7 @@ class CharLSTM(Encoder):
         self.dim = dim
         self.markers = markers
         n_tables = 1 if tables == "shared" else 2
-        # Padding's vector is never in a state that counts: its gradient is 0.
+        # The padding's vector never reaches a state that is used, so its gradient is 0.
         self.letters = nn.ModuleList(
             nn.Embedding(inventory.n_characters, letter_dim) for _ in range(n_tables)
         )
@@ -64,7 +64,7 @@ class CharLSTM(Encoder):
         letters_NL, lengths_N = self._spelled(forms)
         places_L = torch.arange(letters_NL.shape[1], device=lengths_N.device)
         turned_NL = letters_NL.gather(1, (lengths_N[:, None] - 1 - places_L).clamp(min=0))
-        # Exported to ONNX, lengths are no numbers yet; for a GPU's the host would have to wait.
+        # In an export to ONNX lengths are not known yet; on a GPU the host would have to wait.
         if torch.compiler.is_exporting() or lengths_N.is_cuda:
             return self._last_states(letters_NL, turned_NL, lengths_N, letters_NL.shape[1])
         order_N = torch.argsort(lengths_N, stable=True)
@@ -77,7 +77,7 @@ class CharLSTM(Encoder):
         return torch.cat(states)[torch.argsort(order_N)]
 
     def _spelled(self, forms: Forms) -> tuple[Tensor, Tensor]:
-        """The letters that are read, and how many of a form; at least one, be it padding."""
+        """The letters to read, and their number in each form; at least one, even if padding."""
         lengths_N = (forms.letters_NL != PAD).sum(dim=1)
         if self.markers:
             return forms.letters_NL, lengths_N.clamp(min=1)

@@ -1,7 +1,7 @@
 """Character n-grams: a form's vector is the sum of the vectors of all n-grams in it.
 
-The table has a fixed number of rows, and an n-gram's hash says which is its own: n-grams may share
-one. The hash reads characters, not their ids, so a row means the same under any vocabulary.
+The table has a fixed number of rows. An n-gram's hash decides its row, so n-grams may share one.
+The hash reads characters, not their ids, so a row means the same under any vocabulary.
 """
 
 from typing import Annotated, Literal
@@ -28,13 +28,14 @@ ROWS_OF_ZEROS = 4096
 class CharNgrams(Encoder):
     """x = Σ_g z_g over the n-grams g of `min_n` to `max_n` characters (Bojanowski et al., 2017).
 
-    A form stands between < and >, which count as characters but make no n-gram alone; the hash is
-    that of fastText's code over UTF-8. `<unk>`, `</s>` and *unknown character* are a byte each
-    that UTF-8 has not. A form without an n-gram has the vector 0.
-    Differs from fastText: a known word's own vector is not in the sum (that is `add`), the sum is
-    divided only if `divisor` says so (their code divides by the n-grams' count, the paper does
-    not), and 50,000 rows are not 2,000,000: a step of training passes over the whole table. The
-    root of the count keeps the vectors of long words, as they are drawn, no larger than others.
+    A form is enclosed in < and >, which count as characters but are not n-grams by themselves; the
+    hash is that of fastText's code over UTF-8. `<unk>`, `</s>` and *unknown character* are one byte
+    each that does not occur in UTF-8. A form without an n-gram has the vector 0.
+    Differs from fastText: a known word's own vector is not in the sum (that is `add`); the sum is
+    divided only if `divisor` says so (their code divides by the number of n-grams, the paper does
+    not); and there are 50,000 rows instead of 2,000,000, since a training step passes over the
+    whole table. Dividing by the root of the count keeps the initial vectors of long words no larger
+    than those of others.
 
     Raises:
         ConfigError: `min_n` above `max_n`.
@@ -67,18 +68,18 @@ class CharNgrams(Encoder):
         self.orders = range(min_n, max_n + 1)
         self.divisor = divisor
         self.table = nn.Embedding(buckets, dim)
-        # Follows from the vocabulary: no weight, not saved, and real under a meta device, too.
+        # Derived from the vocabulary: not a weight, not saved, and real even on the meta device.
         self.register_buffer("bytes_AU", _bytes_of(inventory), persistent=False)
         self._kept: tuple[Tensor, Places] | None = None  # of a vocabulary's forms, by their letters
 
     def forward(self, forms: Forms) -> Tensor:
-        """One vector a form, shape (N, dim); on a CPU in no more memory than row numbers."""
+        """One vector per form, shape (N, dim); on a CPU in no more memory than the row numbers."""
         if isinstance(forms, FixedForms):
             places = self._places_of(forms.letters_NL)
             return self._divided(known_sums(self.table.weight, places), places.counts_N)
         rows_NK, is_ngram_NK = self._rows(forms.letters_NL)
         counts_N = is_ngram_NK.sum(dim=1)
-        if torch.compiler.is_exporting():  # to ONNX: no size may depend on what the letters are
+        if torch.compiler.is_exporting():  # to ONNX: no size may depend on the letters
             sums_NE: Tensor = (self.table(rows_NK) * is_ngram_NK.unsqueeze(2)).sum(dim=1)
         elif rows_NK.is_cuda:
             sums_NE = self._masked_sums(rows_NK, is_ngram_NK)
@@ -95,7 +96,7 @@ class CharNgrams(Encoder):
         return sums_NE / (counts_N1.sqrt() if self.divisor == "root" else counts_N1)
 
     def _places_of(self, letters_NL: Tensor) -> Places:
-        """Hashed and sorted once: in every step of a training it takes as long as the sums."""
+        """The places, hashed and sorted once, which takes as long as a training step's sums."""
         if self._kept is None or self._kept[0] is not letters_NL:
             rows_NK, is_ngram_NK = self._rows(letters_NL)
             n_rows = self.table.num_embeddings
@@ -103,10 +104,11 @@ class CharNgrams(Encoder):
         return self._kept[1]
 
     def _masked_sums(self, rows_NK: Tensor, is_ngram_NK: Tensor) -> Tensor:
-        """The sums without a size that depends on letters, for which a host would wait.
+        """The sums, with no size that depends on the letters, for which the host would wait.
 
-        What is no n-gram reads one of the rows of zeros behind the table: many, since the gradients
-        of a row are summed one after the other, for a single one in half of a step's time.
+        Windows that are not n-grams read one of the rows of zeros after the table. There are many
+        such rows because the gradients of a row are summed one after the other; with a single row
+        this took half of a step's time.
         """
         table_RE = functional.pad(self.table.weight, (0, 0, 0, ROWS_OF_ZEROS))
         places_NK = torch.arange(rows_NK.numel(), device=rows_NK.device).view_as(rows_NK)
@@ -118,7 +120,7 @@ class CharNgrams(Encoder):
     def _rows(self, letters_NL: Tensor) -> tuple[Tensor, Tensor]:
         """The table's row of each window of each order, and whether it is an n-gram; (N, K)."""
         bytes_NLU = self.bytes_AU[letters_NL]
-        # What begins nowhere hashes as well, and is left out.
+        # Windows that reach into padding are hashed as well, and left out.
         hashes_NW = torch.full_like(letters_NL, FNV_START)
         rows, is_ngram = [], []
         for order in range(1, min(self.orders.stop - 1, letters_NL.shape[1]) + 1):
@@ -141,7 +143,7 @@ def _is_letter(letters_NL: Tensor) -> Tensor:
 
 
 def _hashed(hashes_NW: Tensor, bytes_NWU: Tensor) -> Tensor:
-    """FNV-1a of 32 bits gone on over a character's bytes, in int64, where nothing overflows."""
+    """32-bit FNV-1a continued over a character's bytes, in int64, where nothing overflows."""
     for byte_NW in bytes_NWU.unbind(dim=2):
         onward_NW = (hashes_NW ^ byte_NW) * FNV_PRIME & BITS_32
         hashes_NW = torch.where(byte_NW == NO_BYTE, hashes_NW, onward_NW)
@@ -149,13 +151,13 @@ def _hashed(hashes_NW: Tensor, bytes_NWU: Tensor) -> Tensor:
 
 
 def _bytes_of(inventory: Inventory) -> Tensor:
-    """The UTF-8 bytes of each character id, filled up with NO_BYTE, (A, U), on the CPU."""
+    """The UTF-8 bytes of each character id, padded with NO_BYTE, (A, U), on the CPU."""
     marks = {PAD: b"", WORD_START: b"<", WORD_END: b">"}
     spelled = [marks.get(mark, bytes([0xF8 + mark])) for mark in range(N_MARKERS)]
     spelled += [letter.encode() for letter in inventory.characters]
     longest = max(map(len, spelled))
     with torch.device("cpu"):
-        # As in fastText's code: a byte is a signed number, and its sign fills the 32 bits.
+        # As in fastText's code: a byte is signed, and is sign-extended to 32 bits.
         return torch.tensor(
             [
                 [b if b < 0x80 else b | 0xFFFFFF00 for b in each]

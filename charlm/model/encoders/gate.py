@@ -1,7 +1,7 @@
 """The gate of Miyamoto and Cho (2016): how much of a form's vector comes from its spelling.
 
-The gate is computed from the word's own vector, so it is one number a word, the same in every
-context; all forms outside the vocabulary share that of `<unk>`.
+The gate is computed from the word's own vector, so it is one number per word, the same in every
+context; all forms outside the vocabulary share the gate of `<unk>`.
 """
 
 from typing import Annotated, Literal
@@ -21,11 +21,12 @@ Share = Annotated[float, Range(0.0, 1.0)]
 class GateEncoder(EqualSides):
     """x = (1 − g)·x_word + g·x_char; `adaptive`: g = σ(v·x_word + b), eq. 3; `fixed`: g = `value`.
 
-    `value` (eq. 7: 0.25, 0.5 or 0.75) counts for `fixed` alone, which has no parameters of its own.
+    `value` (eq. 7: 0.25, 0.5 or 0.75) applies only to `fixed`, which has no parameters of its own.
 
     Raises:
-        ConfigError: sides of unequal width, or a word side that reads spelling: the gate would
-            weigh a spelling against itself, and could not tell a rare word from a frequent one.
+        ConfigError: the sides have different widths, or the word side reads spelling: the gate
+            would then weigh a spelling against itself, and could not tell rare words from
+            frequent ones.
     """
 
     name = "gate"

@@ -1,6 +1,6 @@
 """Highway layers over the vectors of any encoder.
 
-`char-cnn` alone is Kim et al.'s "no highway"; the layers are a wrapper because they also stand over
+`char-cnn` alone is Kim et al.'s "no highway". The layers are a wrapper because they can also follow
 a concatenation of words and characters.
 """
 
@@ -23,7 +23,7 @@ CARRY_BIAS = -2.0  # Kim et al. (2016), section 3.1: the gate starts by carrying
 class HighwayLayer(nn.Module):
     """z = t ⊙ ReLU(W_H y + b_H) + (1 − t) ⊙ y with t = σ(W_T y + b_T − 2), eq. 8.
 
-    As in Kim et al.'s code, the −2 is a constant added to a bias that is drawn like every other.
+    As in Kim et al.'s code, the −2 is a constant added to a bias that is drawn like any other.
     """
 
     def __init__(self, dim: int) -> None:
@@ -47,7 +47,7 @@ class HighwayLayer(nn.Module):
         return torch.lerp(y_NE, new_NE, t_NE)
 
     def shares(self, y_NE: Tensor) -> Tensor:
-        """t, the share of each number that is transformed and not carried, shape (N, E)."""
+        """t, the share of each number that is transformed rather than carried, shape (N, E)."""
         t_NE: Tensor = torch.sigmoid(self.gate(y_NE) + CARRY_BIAS)
         return t_NE.to(y_NE.dtype)
 
@@ -70,7 +70,7 @@ class HighwayEncoder(Encoder):
 
     def forward(self, forms: Forms) -> Tensor:
         vectors_NE: Tensor = self.encoder(forms)
-        n_forms = vectors_NE.shape[0]  # no len(), which an export to ONNX would fix
+        n_forms = vectors_NE.shape[0]  # not len(), which an export to ONNX would make constant
         if is_bf16_on_cpu(vectors_NE):
             vectors_NE = functional.pad(vectors_NE, (0, 0, 0, rounded_up(n_forms) - n_forms))
         for layer in self.layers:
@@ -78,9 +78,9 @@ class HighwayEncoder(Encoder):
         return vectors_NE[:n_forms]
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """The inner encoder's taps, then a layer's gate and vectors: `transform.1`, `highway.1` …
+        """The inner encoder's taps, then each layer's gate and vectors.
 
-        Those of the last layer are `transform` and `highway`.
+        The names are `transform.1`, `highway.1` …, for the last layer `transform` and `highway`.
         """
         taps = self.encoder.taps(forms)
         own: dict[str, Tensor] = {}

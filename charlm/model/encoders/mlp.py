@@ -1,4 +1,4 @@
-"""One hidden layer over the vectors of any encoder: Kim et al.'s ablation of the highway."""
+"""A hidden layer over the vectors of any encoder: Kim et al.'s ablation of the highway layers."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class MLPEncoder(Encoder):
-    """z = ReLU(W y + b), of the encoder's width, once or more (Kim et al., 2016, table 7)."""
+    """One or more layers z = ReLU(W y + b) of the encoder's width (Kim et al., 2016, table 7)."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""Vectors of morphs, summed: words that share a stem or an ending share a part of their vectors.
+"""Sums of morph vectors: words that share a stem or an ending share a part of their vectors.
 
-The morphs of a form are a *set*: one that stands in it twice counts once. `Forms` brings them so.
+The morphs of a form are a *set*: a morph that occurs twice counts once. `Forms` provides such sets.
 """
 
 from typing import Annotated
@@ -18,8 +18,8 @@ from charlm.text.vocabulary.vocabulary import Inventory
 class MorphEncoder(Encoder):
     """x_k + Σ_{j ∈ M_k} m_j, eq. 11 of Kim et al. (2016), after Botha & Blunsom (2014).
 
-    `word=False` leaves x_k out. A form outside the vocabulary has the x of `<unk>` and morphs of
-    its own; those that no word of the vocabulary holds are one unknown morph, that of `<unk>`.
+    `word=False` leaves x_k out. A form outside the vocabulary has the x of `<unk>` and its own
+    morphs; morphs that occur in no word of the vocabulary are one unknown morph, that of `<unk>`.
     """
 
     reads_spelling = True
@@ -39,7 +39,7 @@ class MorphEncoder(Encoder):
             )
         self.dim = dim
         self.words = nn.Embedding(inventory.n_words, dim) if word else None
-        # Sums without a tensor of all vectors, and leaves padding out of sum and gradient.
+        # EmbeddingBag needs no tensor of all vectors, and leaves padding out of sum and gradient.
         self.morphs = nn.EmbeddingBag(
             inventory.morphs.n_rows, dim, mode="sum", padding_idx=PAD_MORPH
         )

@@ -1,7 +1,7 @@
 """A linear map over the vectors of any encoder: to another width, or of a concatenation.
 
-No activation follows it (that is `mlp`), so without a bias it adds nothing to what a context's own
-first layer could do but a narrower width.
+No activation follows it (that would be `mlp`), so without a bias it adds nothing except a narrower
+width to what a context's first layer can do.
 """
 
 from typing import Annotated
@@ -15,7 +15,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class ProjectEncoder(Encoder):
-    """z = W y + b; with `concat` within it, the concatenation of Miyamoto and Cho's (2016) code."""
+    """z = W y + b; over `concat` it is the concatenation of Miyamoto and Cho's (2016) code."""
 
     def __init__(
         self,

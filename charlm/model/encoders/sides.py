@@ -1,8 +1,8 @@
-"""Mixtures: a word encoder and a char encoder over the same forms, and one vector of both.
+"""Mixtures: a word encoder and a char encoder over the same forms, combined into one vector.
 
-Any two encoders may stand there; the names are the papers'. While pre-training uses one side alone,
-the other is not even computed: what stands for it is the mixture's choice. The mixtures without
-options are here: side by side, the sum, the mean, and a learned weight between the two.
+Any two encoders can be the sides; the names are those of the papers. While pre-training uses only
+one side, the other is not computed; each mixture decides what replaces it. This file has the
+mixtures without options: concatenation, sum, mean, and a learned weight between the two.
 """
 
 from abc import abstractmethod
@@ -16,12 +16,12 @@ from charlm.model.contract import Encoder, Side, with_taps
 from charlm.model.forms import Forms
 from charlm.text.vocabulary.vocabulary import Inventory
 
-# What stands for a side that is not used: the other one (of equal width), or a neutral number.
+# What replaces a side that is not used: the other one (of equal width), or a neutral number.
 Absent = Literal["same", "zeros", "ones"]
 
 
 class Mixture(Encoder):
-    """One vector a form of those of two sides; a part says by `mix` how."""
+    """One vector per form from the vectors of two sides; subclasses define `mix`."""
 
     def __init__(self, word: Encoder, char: Encoder, *, dim: int, absent: Absent) -> None:
         super().__init__()
@@ -33,10 +33,10 @@ class Mixture(Encoder):
 
     @abstractmethod
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
-        """Its own taps, of which the last one is the mixed vectors, shape (N, dim)."""
+        """The mixture's own taps; the last one is the mixed vectors, shape (N, dim)."""
 
     def vectors_of_sides(self, forms: Forms) -> tuple[Tensor, Tensor]:
-        """The vectors of both sides in one number format, (N, E) each."""
+        """The vectors of both sides in a common number format, (N, E) each."""
         computed = [name for name in self.sides if self.used in ("both", name)]
         return self._filled({name: self.sides[name](forms) for name in computed})
 
@@ -44,7 +44,7 @@ class Mixture(Encoder):
         return list(self.mix(*self.vectors_of_sides(forms)).values())[-1]
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """Both sides' taps, then its own; where names clash, a side's become `word.…`, `char.…`."""
+        """Both sides' taps, then its own; if names clash, the sides' become `word.…`, `char.…`."""
         of_word, of_char = (side.taps(forms) for side in self.inner())
         last = {"word": list(of_word.values())[-1], "char": list(of_char.values())[-1]}
         own = self.mix(*self._filled(last))
@@ -55,7 +55,7 @@ class Mixture(Encoder):
 
     def _filled(self, computed: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         if self.used == "both":
-            # Under autocast a table of vectors is fp32, a product bf16.
+            # Under autocast rows of a table are fp32 and products bf16.
             word_NE, char_NE = computed["word"], computed["char"]
             dtype = torch.promote_types(word_NE.dtype, char_NE.dtype)
             return word_NE.to(dtype), char_NE.to(dtype)
@@ -75,16 +75,16 @@ class Mixture(Encoder):
         return [side for side in self.sides.values() if isinstance(side, Encoder)]
 
     def use_side(self, side: Side) -> None:
-        """One side's vectors alone, with what `absent` says in place of the other's."""
+        """Use only one side's vectors, with what `absent` says in place of the other's."""
         self.used = side
 
 
 class ConcatEncoder(Mixture):
     """x = [x_word; x_char], eq. 6 of Miyamoto and Cho (2016), who put the characters first.
 
-    A side that is not used is zeros. Differs from their code, where it is the linear map behind
-    the concatenation that is left out: theirs is `project` over this one of full sides, or this one
-    of halved ones. Kim et al.'s combination is `highway` over it.
+    A side that is not used is zeros. Differs from their code, where the linear map after the
+    concatenation is left out instead. Their models are `project` over this encoder with full sides,
+    or this encoder with halved ones. Kim et al.'s combination is `highway` over it.
     """
 
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
@@ -95,13 +95,13 @@ class ConcatEncoder(Mixture):
 
 
 class EqualSides(Mixture):
-    """Of sides that are equally wide.
+    """A mixture of sides of equal width.
 
     Raises:
-        ConfigError: they are not.
+        ConfigError: the widths differ.
     """
 
-    name: ClassVar[str]  # as ENCODERS has it
+    name: ClassVar[str]  # as in ENCODERS
     in_place: ClassVar[Absent] = "same"
 
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
@@ -114,7 +114,7 @@ class EqualSides(Mixture):
 
 
 class AddEncoder(EqualSides):
-    """x = x_word + x_char; of `word` and `char-ngram` fastText's vector of a known word."""
+    """x = x_word + x_char; with `word` and `char-ngram` it is fastText's vector of a known word."""
 
     name, in_place = "add", "zeros"
 
@@ -125,8 +125,8 @@ class AddEncoder(EqualSides):
 class AverageEncoder(EqualSides):
     """x = (x_word + x_char) / 2, tried in Kim et al. (2016), footnote 14.
 
-    Half of the sum is not the same model as the sum: one uniform initialisation draws both, and the
-    vectors' scale decides how fast a plain gradient descent moves them.
+    Half of the sum is another model than the sum: one uniform initialisation is used for both, and
+    the scale of the vectors decides how fast plain gradient descent changes them.
     """
 
     name = "average"
@@ -139,8 +139,8 @@ class ConvexEncoder(EqualSides):
     """x = (1 − λ)·x_word + λ·x_char with λ = σ(a), a learned number a, the same for all forms.
 
     "Adaptive weighting schemes whereby the model learns a convex combination" (Kim et al., 2016,
-    footnote 14, without an equation). A small a, as every initialisation draws, is λ near a half.
-    A weight that depends on the word is `gate`.
+    footnote 14, without an equation). Every initialisation draws a small a, so λ starts near a
+    half. For a weight that depends on the word see `gate`.
     """
 
     name = "convex"

@@ -1,8 +1,9 @@
-"""The tensor product of two encoders' vectors: every pair of their numbers has its weight.
+"""The tensor product of two encoders' vectors: every pair of their numbers has a weight.
 
-The full tensor of two useful widths is larger than any model here: it is for small sides. And a
-product of small numbers is tiny: drawn from ±0.05 it learns next to nothing for many epochs (1,500
-sentences of PTB: validation 311 after 9 epochs, from ±0.2 219 after 6; unigrams alone 330).
+The full tensor of two usual widths is larger than any model here, so it is only for small sides.
+Products of small numbers are tiny: drawn from ±0.05 it learns almost nothing for many epochs. On
+1,500 sentences of PTB the validation perplexity was then 311 after 9 epochs, and from ±0.2 it was
+219 after 6; unigrams alone give 330.
 """
 
 from typing import Annotated
@@ -21,11 +22,11 @@ MAX_FULL = 2**24  # weights of a full tensor: 64 MB
 class TensorEncoder(Mixture):
     """x_o = Σ_ab T_oab·word_a·char_b, of low rank: x = W((U·x_word) ⊙ (V·x_char)).
 
-    `rank` 0 is the full tensor. Kim et al. (2016), footnote 14, name a tensor product without an
-    equation; as that product has none, there is no bias.
+    `rank` 0 is the full tensor. Kim et al. (2016), footnote 14, mention a tensor product without an
+    equation. There is no bias, as in a tensor product.
 
     Raises:
-        ConfigError: a full tensor of more than 2²⁴ weights.
+        ConfigError: a full tensor would have more than 2²⁴ weights.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class TensorEncoder(Mixture):
         dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
         rank: Annotated[int, Range(0, 65_536), Meaning("rank of the tensor; 0: a full one")] = 200,
     ) -> None:
-        # With ones in place of the other side it is a linear map of one side.
+        # With ones in place of the unused side it is a linear map of the used one.
         super().__init__(word, char, dim=dim, absent="ones")
         self.rank = rank
         if rank:
@@ -50,7 +51,7 @@ class TensorEncoder(Mixture):
                 f"encoder 'tensor': rank 0 makes {word.dim} x {char.dim} x {dim} weights; expected "
                 f"at most {MAX_FULL}; set its rank, as 200"
             )
-        # A matrix, which every initialisation knows how to draw: row o·B + b holds T_oab over a.
+        # A matrix, which every initialisation can draw: row o·B + b holds T_oab over a.
         self.full = nn.Linear(word.dim, dim * char.dim, bias=False)
 
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:

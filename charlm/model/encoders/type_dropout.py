@@ -1,7 +1,7 @@
-"""Word-type dropout: in training whole forms are left out, each at all of its places at once.
+"""Word-type dropout: in training whole forms are dropped, each at all of its positions at once.
 
-A batch's rows are its distinct forms, so a row is a type. Never stand this over the vectors of an
-output: a word whose row is zero could not be predicted.
+A batch's rows are its distinct forms, so a row is a type. This must not be used for the vectors of
+an output: a word whose row is zero could not be predicted.
 """
 
 from typing import Annotated
@@ -17,10 +17,10 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class TypeDropout(Encoder):
-    """Rows are 0 with probability `p`, else multiplied by 1/(1 − p); in training alone.
+    """In training, rows are 0 with probability `p` and otherwise multiplied by 1/(1 − p).
 
-    Gal and Ghahramani (2016) drop the rows of the word table; this drops the vectors of any
-    encoder, those made from spellings too. 0.1 is Merity et al.'s (2018).
+    Gal and Ghahramani (2016) drop rows of the word table; this drops the vectors of any encoder,
+    also those made from spellings. Merity et al. (2018) use 0.1.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class TypeDropout(Encoder):
         return self._thinned(self.encoder(forms))
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """The inner encoder's taps, the last of them thinned."""
+        """The inner encoder's taps, with dropout on the last one."""
         taps = self.encoder.taps(forms)
         last = list(taps)[-1]
         return {**taps, last: self._thinned(taps[last])}
@@ -53,7 +53,7 @@ class TypeDropout(Encoder):
 
 
 def without_type_dropout(encoder: Encoder) -> Encoder:
-    """The encoder whose vectors are dropped, if this drops them; else itself."""
+    """The encoder inside any type dropout; else the encoder itself."""
     while isinstance(encoder, TypeDropout):
         encoder = encoder.encoder
     return encoder

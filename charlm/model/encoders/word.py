@@ -1,4 +1,4 @@
-"""Word vectors: one row a word; a form outside the vocabulary is `<unk>`."""
+"""Word vectors: one row per word; a form outside the vocabulary is `<unk>`."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class WordLookup(Encoder):
-    """One learned vector a word (Bengio et al., 2003; the word models of Kim et al., 2016)."""
+    """One learned vector per word (Bengio et al., 2003; the word models of Kim et al., 2016)."""
 
     reads_spelling = False
 

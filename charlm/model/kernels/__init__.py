@@ -1,1 +1,1 @@
-"""Faster computations of parts of a model, each for one kind of processor."""
+"""Faster implementations of parts of a model, each for one kind of processor."""

@@ -1,7 +1,7 @@
-"""A highway layer's training in bf16 on a CPU: one product for its two, and widths of whole tiles.
+"""A highway layer's training in bf16 on a CPU: its two products in one, with widths of whole tiles.
 
-Kim et al.'s layers of 1,100 numbers took a quarter longer as two products of that width. What is
-not a product stays in the format of the vectors. The tests compare it with the plain layer.
+Kim et al.'s layers of 1,100 numbers took a quarter longer as two products of that width. Everything
+except the products stays in the format of the vectors. The tests compare this with the plain layer.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from charlm.model.kernels.tiles import rounded_up, summed_over_rows, tiled_bf16
 class Bf16Highway(torch.autograd.Function):
     """t ⊙ ReLU(W_H y + b_H) + (1 − t) ⊙ y with t = σ(W_T y + b_T), and its gradients.
 
-    A bias is one more number of a row of its weights, and so is its gradient.
+    A bias is an additional column of its weights, and so is its gradient.
     """
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> Tensor:
-        """The mixed vectors of y_NE, W_H, b_H, W_T and b_T, in this order, shape (N, E)."""
+        """The mixed vectors from y_NE, W_H, b_H, W_T and b_T, in this order, shape (N, E)."""
         y_NE, *weights = operands
         dim = y_NE.shape[1]
         y, stacked = tiled_bf16(y_NE, 1.0), _stacked(weights)
@@ -52,7 +52,7 @@ class Bf16Highway(torch.autograd.Function):
 
 
 def _stacked(weights: Sequence[Tensor]) -> Tensor:
-    """W_H over W_T as bf16, a bias behind its rows; both filled up with zeros to tiles."""
+    """W_H above W_T in bf16, each with its bias as a last column and padded with zeros to tiles."""
     (dim, width), height = weights[0].shape, rounded_up(len(weights[0]))
     stacked = weights[0].new_empty(2, height, rounded_up(width + 1), dtype=torch.bfloat16)
     stacked[:, dim:] = 0

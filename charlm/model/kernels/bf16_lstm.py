@@ -1,10 +1,10 @@
 """The plain LSTM's training in bf16 on a CPU, one layer at a time, in one of two ways.
 
-oneDNN's own layer is the faster one where it is narrow and as wide as its input, once its widths
-are filled up to tiles. Elsewhere its backward pass takes up to twice as long as ours, which makes
-the products that do not wait for a state for all steps at once. Gates and memory are fp32 in both;
-oneDNN rounds the memory that it hands on at the end of a chunk.
-Evaluation, fp32 and other devices take torch's layer, with which the tests compare.
+oneDNN's own layer is faster for narrow layers that are as wide as their input, once the widths are
+padded to tiles. For others its backward pass takes up to twice as long as ours, which computes all
+products that do not depend on a state for all steps at once. Gates and memory are fp32 in both;
+oneDNN rounds the memory that it returns at the end of a chunk.
+Evaluation, fp32 and other devices use torch's layer, with which the tests compare.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,11 +29,11 @@ tanh_backward = torch.ops.aten.tanh_backward.grad_input
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 Product = Callable[[Tensor], Tensor]
 ONEDNN_WIDEST = 384  # units of a layer; at 300 it takes two thirds of our time, at 650 a third more
-G = 2  # which of the four gates, i, f, g and o, is squashed to between −1 and 1
+G = 2  # index of g among i, f, g and o; it is squashed to between −1 and 1
 
 
 def takes(layer: nn.RNNBase, x_TBE: Tensor) -> bool:
-    """Whether a layer is to be run here: an LSTM that learns, under bf16, on a CPU."""
+    """Whether a layer should run here: an LSTM in training, under bf16, on a CPU."""
     return (
         layer.mode == "LSTM"
         and layer.training
@@ -47,8 +47,8 @@ def run(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """h_TBH in bf16, and the last h_BH and c_BH.
 
-    `state` is (h, c), `weights` are on the input, on the state, and a bias to each, in torch's
-    order of gates i, f, g, o.
+    `state` is (h, c). `weights` are the matrices on the input and on the state, and a bias for
+    each, with gates in torch's order i, f, g, o.
     """
     width, dim = rounded_up(x_TBE.shape[2]), rounded_up(state[1].shape[1])
     if width == dim <= ONEDNN_WIDEST and torch.backends.mkldnn.is_available():
@@ -63,7 +63,7 @@ def run(
 def _by_onednn(
     x_TBE: Tensor, state: Sequence[Tensor], *, weights: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """As `run`, in one call. A unit that is only there to fill a tile up has h = c = 0 for ever."""
+    """As `run`, in one call. Units that only pad a tile always have h = c = 0."""
     dim = state[1].shape[1]
     gates = [_filled(w.unflatten(0, (4, dim)), n_last=w.dim()).flatten(0, 1) for w in weights]
     start = tuple(_filled(leaf)[None] for leaf in state)
@@ -73,7 +73,7 @@ def _by_onednn(
 
 
 def _filled(numbers: Tensor, *, n_last: int = 1) -> Tensor:
-    """As bf16, the last dimension, or two, filled up to a tile with zeros."""
+    """The numbers in bf16, with the last one or two dimensions padded to a tile with zeros."""
     more = [(0, rounded_up(size) - size) for size in reversed(numbers.shape[-n_last:])]
     return functional.pad(numbers.bfloat16(), list(chain.from_iterable(more)))
 
@@ -82,14 +82,14 @@ class Bf16LSTM(torch.autograd.Function):
     """c = f ⊙ c + i ⊙ g, h = o ⊙ tanh(c), for all steps of a chunk, and its gradients.
 
     Products take bf16 and are summed in fp32; what a step adds to its gates is rounded once. With
-    g = 2 σ(2 z) − 1, which is tanh(z), one call squashes all gates: what goes into g is doubled,
-    exactly, and so is its gradient on its way out. Inside, a gate has a tile's multiple of units;
-    one that is only there to fill it up has c = h = 0 for ever.
+    g = 2 σ(2 z) − 1, which is tanh(z), one call squashes all gates: the input of g is doubled,
+    which is exact, and so is its gradient. Internally a gate has a multiple of a tile's units;
+    those that only pad it always have c = h = 0.
     """
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> tuple[Tensor, Tensor]:
-        """h_TBH and the last c_BH of x_TBE, h_BH, c_BH, weight_GE, weight_GH and bias_G."""
+        """h_TBH and the last c_BH from x_TBE, h_BH, c_BH, weight_GE, weight_GH and bias_G."""
         x_TBE, h_BH, c_BH, weight_GE, weight_GH, bias_G = operands
         n_steps, n_streams, ctx.input_dim = x_TBE.shape
         dim = c_BH.shape[1]
@@ -139,7 +139,7 @@ def _through_time(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradient of the gates' sums in bf16, (T, B, G), and those of the first h and c.
 
-    All that a step needs is made within it, where it stays in the cache.
+    Everything that a step needs is computed within the step, so that it stays in the cache.
     """
     c_TBH, squashed_TBH, gates_TBG = kept
     n_streams, dim = c_TBH.shape[1:]
@@ -166,7 +166,7 @@ def _through_time(
 
 
 def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:
-    """As bf16 with the `last` column, a gate filled up to tiles; what goes into g is doubled."""
+    """The weights in bf16 with a `last` column, gates padded to tiles, and g's rows doubled."""
     last = None if last_G is None else last_G.view(4, -1)
     tiled = tiled_bf16(weight_GK.unflatten(0, (4, -1)), last, are_rows_tiled=True)
     tiled[G].mul_(2)
@@ -181,7 +181,7 @@ def _cut(grad: Tensor, *, dim: int) -> Tensor:
 
 
 def packed(weight_GH: Tensor, *, n_rows: int) -> Product:
-    """x ↦ x·Wᵀ for many small x of that many rows, with W laid out for it once, where torch can."""
+    """x ↦ x·Wᵀ for many small x of that many rows, with W laid out once for it, if torch can."""
     if not torch.backends.mkldnn.is_available():
         return lambda x_BH: functional.linear(x_BH, weight_GH)
     tiles = torch.ops.mkldnn._reorder_linear_weight(weight_GH, n_rows)

@@ -1,7 +1,7 @@
-"""The softmax's cross-entropy, the costliest step of training, in few passes over memory.
+"""The softmax's cross-entropy, the most expensive part of training, in few passes over memory.
 
-Scores are kept once and become probabilities where they stand. A word's nll is read from its
-probability, whose rounding moves it by no more than that of the scores does. The tests compare with
+Scores are stored once and become probabilities in place. A word's nll is read from its probability,
+whose rounding changes it by no more than the rounding of the scores does. The tests compare with
 `functional.cross_entropy`.
 """
 
@@ -21,18 +21,18 @@ from charlm.model.kernels.tiles import (
     tiled_bf16,
 )
 
-# Positions are filled up to a multiple: a product over 704 takes a fifth less time than one over
-# 700, and oneDNN keeps a compiled kernel, of megabytes, for every number that it meets.
+# Positions are padded to a multiple: a product over 704 takes a fifth less time than one over 700,
+# and oneDNN keeps a compiled kernel of megabytes for every number of rows that it meets.
 ROWS = 64
 CACHED = 512  # words whose vectors stay in the cache between two passes
-LEAST = 1e-30  # of a probability that is read back; softmax sets those below 1e-38 to 0
-NO_WORD = -1e30  # the bias of a row that is there to fill up
+LEAST = 1e-30  # probability from which an nll is read; softmax sets those below 1e-38 to 0
+NO_WORD = -1e30  # the bias of a row that is only padding
 
 
 def cross_entropy(h_NH: Tensor, words_N: Tensor, *, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
-    """−log softmax(h·Wᵀ + b) at the words, in nats; 0, and no gradient, where the word is -1.
+    """−log softmax(h·Wᵀ + b) at the words, in nats; 0 and without gradient where the word is -1.
 
-    Under autocast to bf16 the products are in bf16 and the nll fp32, else all in h's format.
+    Under autocast to bf16 the products are in bf16 and the nll in fp32, else all is in h's format.
     """
     kind: type[torch.autograd.Function] = CrossEntropy
     if is_bf16(h_NH):
@@ -44,13 +44,13 @@ def cross_entropy(h_NH: Tensor, words_N: Tensor, *, weight_VH: Tensor, bias_V: T
 class CrossEntropy(torch.autograd.Function):
     """The nll and its gradients, in the operands' own format.
 
-    `functional.cross_entropy` keeps a second table of log-probabilities and fills a third with
+    `functional.cross_entropy` keeps a second table, of log-probabilities, and fills a third with
     zeros for the gradient: in fp32 that was 13 ms of char-small's 204, and a sixth of its memory.
     """
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> Tensor:
-        """nll_N of h_NH, weight_VH, bias_V and words_N, in this order; words must be at least 0."""
+        """nll_N from h_NH, weight_VH, bias_V and words_N, in this order; words must be ≥ 0."""
         h_NH, weight_VH, bias_V, words_N = operands
         surplus_NV, nll_N = _surplus_in_place(
             words_N, scores=lambda rows: functional.linear(h_NH[rows], weight_VH, bias_V)
@@ -69,16 +69,16 @@ class CrossEntropy(torch.autograd.Function):
 
 
 class Bf16CrossEntropy(torch.autograd.Function):
-    """The same in bf16, with exponentials and their sums in fp32.
+    """As `CrossEntropy` in bf16, with exponentials and their sums in fp32.
 
-    The bias is one more number of a word's vector, so that its gradient comes with the others'. The
-    forward pass leaves the probabilities p where the scores were; the gradient of the scores is p
-    less 1 at the word, and that 1 is subtracted in fp32 where the gradients are summed.
+    The bias is an additional number of a word's vector, so that its gradient comes with the
+    others'. The forward pass overwrites the scores with the probabilities p. The gradient of the
+    scores is p minus 1 at the word, and the 1 is subtracted in fp32 where the gradients are summed.
     """
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> Tensor:
-        """nll_N of h_NH, weight_VH, bias_V and words_N, in this order; words must be at least 0."""
+        """nll_N from h_NH, weight_VH, bias_V and words_N, in this order; words must be ≥ 0."""
         h_NH, weight_VH, bias_V, words_N = operands
         n_more = rounded_up(len(h_NH), ROWS) - len(h_NH)
         h = tiled_bf16(functional.pad(h_NH, (0, 0, 0, n_more)), 1.0)
@@ -108,15 +108,15 @@ class Bf16CrossEntropy(torch.autograd.Function):
 
 
 class Bf16CrossEntropyOnGPU(torch.autograd.Function):
-    """The same for a GPU, whose sums are the same every time.
+    """As `Bf16CrossEntropy`, for a GPU, with sums that are the same every time.
 
-    The 1 at the word is subtracted where the probability stands. Widths and words are filled up:
-    cuBLAS's products of rows of 268 numbers took more than twice as long (recipes/ptb).
+    The 1 at the word is subtracted from the probability in place. Widths and numbers of words are
+    padded: cuBLAS's products of rows of 268 numbers took more than twice as long (recipes/ptb).
     """
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> Tensor:
-        """nll_N of h_NH, weight_VH, bias_V and words_N, in this order; words must be at least 0."""
+        """nll_N from h_NH, weight_VH, bias_V and words_N, in this order; words must be ≥ 0."""
         h_NH, weight_VH, bias_V, words_N = operands
         h = tiled_bf16(h_NH, 1.0)
         weight = tiled_bf16(weight_VH, bias_V, are_rows_tiled=True)
@@ -144,7 +144,7 @@ class Bf16CrossEntropyOnGPU(torch.autograd.Function):
 def _surplus_in_place(
     words_N: Tensor, *, scores: Callable[[Tensor | slice], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """p less 1 at the word, the scores' gradient, where the scores of all rows stood; and nll_N."""
+    """The scores' gradient, p minus 1 at the word, in the scores' memory; and nll_N."""
     p_NV = _softmax_in_place(scores(slice(None)))
     nll_N = _nll(p_NV, words_N, scores)
     p_NV.scatter_add_(1, words_N[:, None], p_NV.new_full((len(words_N), 1), -1.0))
@@ -152,7 +152,7 @@ def _surplus_in_place(
 
 
 def _softmax_in_place(scores_NV: Tensor) -> Tensor:
-    # `torch.softmax(…, out=scores_NV)` would compute elsewhere and copy.
+    # `torch.softmax(…, out=scores_NV)` would compute in other memory and copy.
     p_NV: Tensor = torch.ops.aten._softmax.out(scores_NV, 1, False, out=scores_NV)
     return p_NV
 
@@ -160,16 +160,17 @@ def _softmax_in_place(scores_NV: Tensor) -> Tensor:
 def _shares(grad_N: Tensor) -> tuple[Tensor, Tensor]:
     """The largest of the gradients, and all of them divided by it, in bf16.
 
-    Equal ones become exactly 1, so that 1/20 is not rounded for all alike.
+    Equal gradients become exactly 1, so that a common factor such as 1/20 is not rounded.
     """
     scale = grad_N.abs().max().clamp(min=torch.finfo(torch.float32).tiny)
     return scale, (grad_N / scale).to(torch.bfloat16)
 
 
 def _nll(p_MV: Tensor, words_N: Tensor, scores: Callable[[Tensor], Tensor]) -> Tensor:
-    """−log p at the words of the first rows; of what is too small, by the scores of its rows.
+    """−log p at the words of the first rows; if p is too small, it is computed from the scores.
 
-    While a graph is recorded p is LEAST at least: nothing can be asked that decides what follows.
+    While a graph is recorded, p is instead clamped to LEAST: no value can be read back to decide
+    what follows.
     """
     own_N = p_MV[: len(words_N)].gather(1, words_N[:, None])[:, 0]
     own_N = own_N.to(torch.promote_types(own_N.dtype, torch.float32))
@@ -184,7 +185,7 @@ def _nll(p_MV: Tensor, words_N: Tensor, scores: Callable[[Tensor], Tensor]) -> T
 
 
 def _scaled(numbers_VH: Tensor, scale: Tensor) -> Tensor:
-    """numbers · scale in fp32, a block at a time, so that the second pass finds it in the cache."""
+    """numbers · scale in fp32, by blocks, so that the second pass finds each in the cache."""
     scaled_VH = torch.empty(numbers_VH.shape)
     for rows, numbers in zip(scaled_VH.split(CACHED), numbers_VH.split(CACHED), strict=True):
         rows.copy_(numbers).mul_(scale)

@@ -1,8 +1,8 @@
-"""Sums of a table's rows whose numbers never change, and their gradients, without sorting any.
+"""Sums of a table's rows whose row numbers never change, and their gradients, without sorting.
 
-What goes into a sum is known both ways round, so that the gradient of a row is a sum as well, of
-those of the sums that it is in. Bits are those of `embedding_bag`, whose gradients are sorted at
-every step.
+The rows of each sum and the sums of each row are both known, so that the gradient of a row is a sum
+as well: that of the gradients of its sums. The bits are those of `embedding_bag`, which sorts at
+every step for its gradients.
 """
 
 from typing import Any, NamedTuple
@@ -16,15 +16,15 @@ from torch.nn import functional
 class Places(NamedTuple):
     """Which rows are in which sums."""
 
-    rows_P: Tensor  # sum by sum
-    starts_N: Tensor  # where a sum's begin in `rows_P`
-    sums_P: Tensor  # row by row
-    starts_R: Tensor
+    rows_P: Tensor  # the rows, sum by sum
+    starts_N: Tensor  # where a sum's rows begin in `rows_P`
+    sums_P: Tensor  # the sums, row by row
+    starts_R: Tensor  # where a row's sums begin in `sums_P`
     counts_N: Tensor  # rows in a sum
 
 
 def places_of(rows_NK: Tensor, is_in_NK: Tensor, *, n_rows: int) -> Places:
-    """The places of the rows that are in the N sums, some of K candidates each."""
+    """The places of the rows that are in N sums, each chosen from K candidates by `is_in_NK`."""
     counts_N, rows_P = is_in_NK.sum(dim=1), rows_NK[is_in_NK]
     sums_P = torch.arange(len(rows_NK), device=rows_P.device).repeat_interleave(counts_N)
     in_row_R = torch.bincount(rows_P, minlength=n_rows)
@@ -50,7 +50,7 @@ class KnownSums(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *operands: Any) -> Tensor:
-        """The sums, (N, E), of table_RE and places."""
+        """The sums, (N, E), from table_RE and places."""
         table_RE, places = operands
         ctx.places = places
         return functional.embedding_bag(places.rows_P, table_RE, places.starts_N, mode="sum")

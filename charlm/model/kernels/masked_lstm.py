@@ -1,8 +1,8 @@
-"""An LSTM whose streams may begin anew at any step, in few launches a step: for a GPU's recordings.
+"""An LSTM whose streams can be reset at any step, in few launches per step; for recorded steps.
 
-What waits for no state is one product for all steps, the weight's gradient among them. Gates and
-memory are fp32 where products are bf16. On a CPU the same is computed from plain operations, with
-which the tests compare it.
+Products that do not depend on a state, such as the weight's gradient, are one product for all
+steps. Gates and memory are fp32 if products are bf16. On a CPU the same is computed with plain
+operations, with which the tests compare it.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from torch.autograd.function import once_differentiable
 def masked_lstm(
     x_TBG: Tensor, state: Sequence[Tensor], *, weight_GH: Tensor, keep_TB: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """h_TBH and the last c_BH, from (h, c) on; where `keep_TB` is 0 and not 1, it begins anew.
+    """h_TBH and the last c_BH, starting from (h, c); where `keep_TB` is 0 and not 1, from zeros.
 
     `x_TBG` is what input and biases add to the gates i, f, g and o; products with the state are
-    made in the weight's format.
+    computed in the weight's format.
     """
-    with torch.autocast(x_TBG.device.type, enabled=False):  # which would round the memory
+    with torch.autocast(x_TBG.device.type, enabled=False):  # it would round the memory
         h_TBH, c_BH = MaskedLSTM.apply(  # type: ignore[no-untyped-call]  # torch's own
             x_TBG, *state, weight_GH, keep_TB.to(state[1].dtype).unsqueeze(2)
         )
@@ -33,7 +33,7 @@ class MaskedLSTM(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> tuple[Tensor, Tensor]:
-        """h_TBH and the last c_BH of x_TBG, h_BH, c_BH, weight_GH and keep_TB1."""
+        """h_TBH and the last c_BH from x_TBG, h_BH, c_BH, weight_GH and keep_TB1."""
         x_TBG, h_BH, c_BH, weight_GH, keep_TB1 = operands
         dim = c_BH.shape[1]
         read_TBH = weight_GH.new_empty(*x_TBG.shape[:2], dim)
@@ -78,14 +78,14 @@ class MaskedLSTM(torch.autograd.Function):
 
 
 def _product(left: Tensor, right: Tensor, *, like: Tensor) -> Tensor:
-    """left·right in the format of `like`, summed in it or a finer one."""
+    """left·right in the dtype of `like`, summed in it or in a finer one."""
     if left.is_cuda and left.dtype != like.dtype:
         return torch.mm(left, right, out_dtype=like.dtype)
     return (left @ right).to(like.dtype)
 
 
 def _cell(x_BG: Tensor, sums_BG: Tensor, c_BH: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """h and c after a step, and the squashed gates, from what input and state add to these."""
+    """h and c after a step, and the squashed gates, from the contributions of input and state."""
     if c_BH.is_cuda:  # one kernel
         h_BH, after_BH, gates_BG = torch.ops.aten._thnn_fused_lstm_cell(x_BG, sums_BG, c_BH)
         return h_BH, after_BH, gates_BG
@@ -98,7 +98,7 @@ def _cell(x_BG: Tensor, sums_BG: Tensor, c_BH: Tensor) -> tuple[Tensor, Tensor, 
 def _cell_backward(
     grad_h: Tensor, grad_c: Tensor, *, before: Tensor, after: Tensor, gates_BG: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of what is added to the gates and of the memory before a step."""
+    """Gradients of the gates' inputs and of the memory before a step."""
     if grad_h.is_cuda:
         grad_BG, grad_before, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
             grad_h, grad_c, before, after, gates_BG, False

@@ -1,8 +1,9 @@
 """The largest response of each filter over a form's windows: the product and the maximum in one.
 
-The windows are copied next to each other first: a product over overlapping ones took ten times as
-long. Where several windows tie, as those over padding do, they share the gradient: finding the
-first one costs more than all the rest. The tests compare with `windows.max` of the product.
+The windows are first copied next to each other: a product over overlapping windows took ten times
+as long. If several windows tie, as those over padding do, they share the gradient: finding the
+first of them would cost more than everything else. The tests compare with `windows.max` of the
+product.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ from charlm.model.kernels.tiles import tiled_bf16
 def strongest_responses(x_NLD: Tensor, matrix_FW: Tensor) -> Tensor:
     """max over windows of window · filter, shape (N, F); a window is W / D letters.
 
-    Under autocast the product is in its format, and so is what is returned.
+    Under autocast the product and the result are in autocast's dtype.
     """
     if torch.is_autocast_enabled(x_NLD.device.type):
         dtype = torch.get_autocast_dtype(x_NLD.device.type)
@@ -29,11 +30,11 @@ def strongest_responses(x_NLD: Tensor, matrix_FW: Tensor) -> Tensor:
 
 
 class StrongestResponses(torch.autograd.Function):
-    """As `strongest_responses`, all in the operands' own format."""
+    """As `strongest_responses`, all in the operands' own dtype."""
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> Tensor:
-        """The responses, shape (N, F), of x_NLD and matrix_FW."""
+        """The responses, shape (N, F), from x_NLD and matrix_FW."""
         x_NLD, matrix_FW = operands
         n_forms, length, dim = x_NLD.shape
         full = matrix_FW.shape[1]

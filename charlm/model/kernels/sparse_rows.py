@@ -1,22 +1,22 @@
-"""Rows of a table; of a large one with a gradient that holds the rows that were read and no others.
+"""Rows of a table; for a large table, with a gradient that contains only the rows that were read.
 
 A dense gradient is as large as its table: for 500,000 words it is written, measured, scaled and
-subtracted at every step, for the 2,000 rows that a step reads.
+subtracted at every step, although a step reads only 2,000 rows.
 """
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-LARGE = 1 << 22  # numbers of a table (16 MB): below, a dense gradient costs next to nothing
-DENSE = 0.5  # of a table's rows: where they may repeat, a dense gradient takes less time from here
+LARGE = 1 << 22  # numbers in a table (16 MB); below this a dense gradient costs almost nothing
+DENSE = 0.5  # share of the rows, repeats counted, from which on a dense gradient is faster
 
 
 def rows_of(table_VH: Tensor, rows_K: Tensor) -> Tensor:
     """These rows of a table, in this order, with repetition, shape (K, H).
 
-    The gradient of a large table on the CPU is torch's sparse COO tensor, where few rows are read;
-    a row that is read twice stands in it twice.
+    If few rows are read, the gradient of a large table on the CPU is torch's sparse COO tensor; a
+    row that is read twice is in it twice.
     """
     has_gradient = torch.is_grad_enabled() and can_be_sparse(table_VH)
     is_sparse = has_gradient and len(rows_K) < DENSE * len(table_VH)
@@ -26,7 +26,7 @@ def rows_of(table_VH: Tensor, rows_K: Tensor) -> Tensor:
 def spread(vectors_NE: Tensor, where: Tensor) -> Tensor:
     """The rows at these places, with repetition, shape (*where, E).
 
-    On the CPU not by an index, whose gradient goes from row to row there, in one thread.
+    On the CPU this avoids indexing, whose gradient goes from row to row there, in one thread.
     """
     if vectors_NE.device.type == "cpu":
         return functional.embedding(where, vectors_NE)
@@ -34,7 +34,7 @@ def spread(vectors_NE: Tensor, where: Tensor) -> Tensor:
 
 
 def row_gradient(table_VH: Tensor, rows_K: Tensor, *, values_KH: Tensor) -> Tensor:
-    """The gradient of a table, of these values in these rows, each of them there once."""
+    """The gradient of a table that has these values in these rows; each row occurs once."""
     if not can_be_sparse(table_VH):
         return torch.zeros_like(table_VH).index_copy_(0, rows_K, values_KH)
     return torch.sparse_coo_tensor(rows_K[None], values_KH, table_VH.shape, check_invariants=False)
@@ -43,8 +43,8 @@ def row_gradient(table_VH: Tensor, rows_K: Tensor, *, values_KH: Tensor) -> Tens
 def can_be_sparse(table: Tensor) -> bool:
     """Whether a table's gradient may be row-sparse at some steps.
 
-    Not where the table is computed: most operations cannot pass such a gradient on. Nor on a GPU,
-    which writes a dense one in a millisecond, always in the same place.
+    It may not if the table is computed, since most operations cannot pass on such a gradient, nor
+    on a GPU, which writes a dense one in a millisecond, always in the same place.
     """
     is_parameter = table.is_leaf and table.dim() == 2
     return is_parameter and table.device.type == "cpu" and table.numel() >= LARGE

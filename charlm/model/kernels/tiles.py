@@ -1,8 +1,9 @@
-"""Widths and numbers of rows filled up for bf16 products: their cost is not that of their size.
+"""Padding of widths and numbers of rows for bf16 products, whose cost does not follow their size.
 
-A product over 300 numbers takes three times as long as one over 320, since a tile takes 32 of a
-row. And oneDNN compiles a kernel for every new number of rows, which takes longer than the product:
-the forms of a batch, never as many twice, are filled up to one of a few numbers.
+A product over 300 numbers takes three times as long as one over 320, since a tile takes 32 numbers
+of a row. And oneDNN compiles a kernel for every new number of rows, which takes longer than the
+product. The number of forms, which differs from batch to batch, is therefore padded to one of a
+few.
 """
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 TILE = 32
 BLOCK = 64  # rows of a matrix that are transposed at once
-NARROW = 1024  # columns; a product of fewer is shared out badly among threads
+NARROW = 1024  # columns; products with fewer are divided badly among threads
 
 
 def is_bf16(x: Tensor) -> bool:
@@ -20,7 +21,7 @@ def is_bf16(x: Tensor) -> bool:
 
 
 def is_bf16_on_cpu(x: Tensor) -> bool:
-    """Whether they are, and on a CPU."""
+    """Whether the products of `x` are computed in bf16 on a CPU."""
     return x.device.type == "cpu" and is_bf16(x)
 
 
@@ -32,9 +33,9 @@ def rounded_up(number: int, step: int = TILE) -> int:
 def tiled_bf16(
     rows_NH: Tensor, last: Tensor | float | None = None, *, are_rows_tiled: bool = False
 ) -> Tensor:
-    """The rows as bf16, each with its `last` number behind it if any, and zeros up to a tile.
+    """The rows in bf16, each with its `last` number appended, if given, and zeros up to a tile.
 
-    With `are_rows_tiled` rows of zeros follow up to a tile, too.
+    With `are_rows_tiled`, rows of zeros are also appended up to a tile.
     """
     n_rows, dim = rows_NH.shape[-2:]
     height = rounded_up(n_rows) if are_rows_tiled else n_rows
@@ -49,10 +50,10 @@ def tiled_bf16(
 
 
 def by_thread(rows_NK: Tensor, matrix_KM: Tensor) -> Tensor:
-    """Their product; a narrow one a block of rows for each thread.
+    """The product of the matrices; a narrow one is computed as one block of rows per thread.
 
-    Two threads took as long as one for 700 rows over 10,000 numbers, and half of it so, and for
-    700 rows over 2,688 three fifths. From 1,024 columns on blocks gain nothing.
+    For 700 rows over 10,000 numbers two threads took as long as one, and half of that with blocks;
+    for 700 rows over 2,688 three fifths. From 1,024 columns on blocks gain nothing.
     """
     if matrix_KM.shape[1] >= NARROW:
         return rows_NK @ matrix_KM
@@ -61,9 +62,9 @@ def by_thread(rows_NK: Tensor, matrix_KM: Tensor) -> Tensor:
 
 
 def transposed(matrix_NM: Tensor) -> Tensor:
-    """The matrix's columns as rows that lie in a row: `.t().contiguous()`, some rows at a time.
+    """The transposed matrix, contiguous in memory: `.t().contiguous()`, some rows at a time.
 
-    Which goes from end to end, in one thread, and took three times as long.
+    torch's own goes from end to end, in one thread, and took three times as long.
     """
     columns_MN = matrix_NM.new_empty(matrix_NM.shape[::-1])
     blocks = zip(columns_MN.split(BLOCK, dim=1), matrix_NM.split(BLOCK), strict=True)
@@ -73,11 +74,11 @@ def transposed(matrix_NM: Tensor) -> Tensor:
 
 
 def summed_over_rows(left_NG: Tensor, right_NK: Tensor) -> Tensor:
-    """leftᵀ·right, which asks for rows in the place of columns: the narrower one is transposed.
+    """leftᵀ·right, computed by transposing only the narrower of the two matrices.
 
-    And what comes out is transposed back, there being fewer rows of a weight than of a batch. Over
-    4,480 rows of 4,608 and 1,152 numbers `left.t() @ right` took 102 ms and this 60, as long as a
-    transpose of the wider one alone (AMX, one thread).
+    If that is `right`, the result is transposed back, which is cheap, since a weight has fewer rows
+    than a batch. Over 4,480 rows of 4,608 and 1,152 numbers `left.t() @ right` took 102 ms and this
+    60 ms, as long as transposing the wider one alone (AMX, one thread).
     """
     if left_NG.shape[1] < right_NK.shape[1]:
         return transposed(left_NG) @ right_NK

@@ -1,8 +1,8 @@
-"""−log P(word | cluster) of many positions, one product a block of clusters.
+"""−log P(word | cluster) of many positions, with one product per block of clusters.
 
-A product over all clusters at once would be padded to the largest of them and to the one met most
-often: by a factor of 141 for 100,000 words in clusters by frequency. Vectors are gathered block by
-block, and again for the gradient: all at once they may be a copy of the whole table.
+A product over all clusters at once would be padded to the largest and to the most frequent one: by
+a factor of 141 for 100,000 words in clusters by frequency. Vectors are gathered block by block, and
+again for the gradient, since all at once they may be a copy of the whole table.
 """
 
 from typing import Any, NamedTuple
@@ -16,10 +16,10 @@ from charlm.model.kernels.sparse_rows import row_gradient
 
 
 class ClusterBlock(NamedTuple):
-    """G clusters of like size, met about equally often: one padded product."""
+    """G clusters of similar size and frequency in the batch: one padded product."""
 
     positions_GK: Tensor  # positions whose word is in the cluster
-    is_position_GK: Tensor  # the rest is padding
+    is_position_GK: Tensor  # False: padding
     words_GM: Tensor  # the cluster's words
     is_word_GM: Tensor
     n_words: int
@@ -28,15 +28,15 @@ class ClusterBlock(NamedTuple):
 class WithinClusters(torch.autograd.Function):
     """Softmax over the words of each position's own cluster, linear in h.
 
-    `places_N` say which of its cluster's words a position's is. The products are small: bf16 would
-    cost more to convert to than it saves.
+    `places_N` are the indices of the positions' words within their clusters. The products are so
+    small that converting to bf16 would cost more than it saves.
     """
 
     @staticmethod
     def forward(ctx: Any, *operands: Any) -> Tensor:
-        """nll_N in nats of h_NH, weight_VH, bias_V, places_N and the blocks, in this order.
+        """nll_N in nats from h_NH, weight_VH, bias_V, places_N and the blocks, in this order.
 
-        Every position is in one of the blocks, which are a sequence.
+        Every position is in one of the blocks, which are given as a sequence.
         """
         h_NH, weight_VH, bias_V, places_N, blocks = operands
         nll_N: Tensor = h_NH.new_zeros(len(h_NH))
@@ -54,14 +54,14 @@ class WithinClusters(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_N: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        """Gradients of h, and of the vectors and biases of the words of the blocks."""
+        """Gradients of h, and of the vectors and biases of the blocks' words."""
         h_NH, weight_VH, bias_V, places_N = ctx.saved_tensors
         grad_h = torch.zeros_like(h_NH)
         counts = [block.n_words for block in ctx.blocks]
         values_KH = h_NH.new_empty(sum(counts), h_NH.shape[1])
         biases_K = h_NH.new_empty(len(values_KH))
         places = (ctx.blocks, ctx.p_by_block, values_KH.split(counts), biases_K.split(counts))
-        # Dynamic evaluation takes its gradients within autocast.
+        # Dynamic evaluation computes its gradients within autocast.
         with torch.autocast(h_NH.device.type, enabled=False):
             for block, p_GKM, values, biases in zip(*places, strict=True):
                 grad_GK1 = grad_N[block.positions_GK].where(block.is_position_GK, 0.0)[..., None]
@@ -78,7 +78,7 @@ class WithinClusters(torch.autograd.Function):
 
 
 def _set_values(values_KH: Tensor, block: ClusterBlock, d_GKM: Tensor, h_GKH: Tensor) -> None:
-    """The gradients of the vectors of a block's words, where they are to stand."""
+    """Write the gradients of the vectors of a block's words into `values_KH`."""
     if block.n_words == block.words_GM.numel():
         torch.bmm(d_GKM.mT, h_GKH, out=values_KH.view(*block.words_GM.shape, -1))
     else:
@@ -86,7 +86,7 @@ def _set_values(values_KH: Tensor, block: ClusterBlock, d_GKM: Tensor, h_GKH: Te
 
 
 def _log_probs(block: ClusterBlock, h_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
-    """Of a block's words at its positions, (G, K, M); minus infinity behind the last."""
+    """Log-probabilities of a block's words at its positions, (G, K, M); −∞ for padding."""
     weight_GMH = functional.embedding(block.words_GM, weight_VH)
     scores_GKM = torch.baddbmm(
         bias_V[block.words_GM][:, None], h_NH[block.positions_GK], weight_GMH.mT

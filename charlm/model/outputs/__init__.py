@@ -1,4 +1,4 @@
-"""Outputs: a context vector and the next word to probabilities. To add one, list its class here."""
+"""Outputs: context vectors to probabilities of the next word. To add one, list its class here."""
 
 from charlm.model.contract import Output
 from charlm.model.outputs.adaptive import AdaptiveSoftmax

@@ -1,6 +1,6 @@
-"""The adaptive softmax: frequent words at full width, rare ones in tails of ever smaller width.
+"""The adaptive softmax: frequent words at full width, rare ones in tails of decreasing width.
 
-Its speed rests on ids that are assigned by falling count, as an inventory's are.
+Its speed depends on ids that are assigned by falling count, as in an inventory.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from charlm.model.outputs.table import WordTable
 from charlm.settings import Meaning, Range, Settings
 from charlm.text.vocabulary.vocabulary import Inventory
 
-SHARES = (80, 95)  # per cent of the text in the words before the first tail, and before the second
+SHARES = (80, 95)  # per cent of the text's tokens before the first tail, and before the second
 Cutoffs = Annotated[
     tuple[int, ...], Range(1, 1_000_000_000), Meaning("ids where tails begin; none: by frequency")
 ]
@@ -26,14 +26,14 @@ Cutoffs = Annotated[
 class AdaptiveSoftmax(Output):
     """P(w | h) = P(w | h) in the head, else P(tail | h) · P(w | tail, h), Grave et al. (2017).
 
-    Words with ids below the first cutoff stand in the head; tail i is projected to a width of
-    input_dim / div_value^i. Without `cutoffs` the head gets the words that make up 80 % of the text
-    and a first tail those up to 95 %, unless no width is left for a second. No biases, as in the
-    paper's code. The parameters are those of torch's module, whose own forward pass knows neither
-    positions without a word nor bf16.
+    Words with ids below the first cutoff are in the head; tail i is projected to a width of
+    input_dim / div_value^i. Without `cutoffs` the head gets the words that make up 80 % of the
+    text, and the first tail those up to 95 %, unless no width is left for a second. There are no
+    biases, as in the paper's code. The parameters are those of torch's module, whose own forward
+    pass supports neither positions without a word nor bf16.
 
     Raises:
-        ConfigError: cutoffs that don't rise within the vocabulary, or a tail without width.
+        ConfigError: cutoffs do not rise within the vocabulary, or a tail has no width.
     """
 
     is_by_rank = True
@@ -73,7 +73,7 @@ class AdaptiveSoftmax(Output):
         )
 
     def settings_to_store(self, settings: Settings) -> Settings:
-        """With the cutoffs that were chosen."""
+        """The settings with the chosen cutoffs."""
         return {**settings, "cutoffs": list(self.cutoffs)}
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
@@ -100,13 +100,13 @@ class AdaptiveSoftmax(Output):
         return torch.cat(parts, dim=1)
 
     def score_parameters(self) -> list[nn.Parameter]:
-        """The words' vectors in the head and, after their maps to fewer numbers, in the tails."""
+        """The words' vectors in the head and, after the projections, in the tails."""
         tails = [list(tail.parameters())[-1] for tail in self.words.tail]
         return [*self.words.head.parameters(), *tails]
 
 
 def chosen_cutoffs(counts: Sequence[int]) -> tuple[int, ...]:
-    """How many words make up each of the shares of the text; each at least 1, and less than all."""
+    """How many words make up each of SHARES of the text; each at least 1, and less than all."""
     total, so_far = sum(counts), 0
     reached: list[int] = []
     for number, count in enumerate(counts, 1):

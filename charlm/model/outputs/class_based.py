@@ -1,7 +1,7 @@
 """The class-factored output of the RNNLM toolkit: first the word's class, then the word.
 
-What sets it apart from `hierarchical` is where the classes come from: words of like frequency share
-one, so that frequent words stand in small classes, or a file of linguistic classes is read.
+It differs from `hierarchical` in where the classes come from: words of similar frequency share one,
+so that frequent words are in small classes, or a file of linguistic classes is read.
 """
 
 import math
@@ -24,12 +24,12 @@ class ClassSoftmax(TwoLevelOutput):
 
     Words are taken by falling count (`</s>` first, as in the toolkit), and a class is closed when
     the classes so far hold their share of the unigram mass (`mass`) or of its square root
-    (`sqrt-mass`, the toolkit's later default). `classes=0` means ⌈√V⌉; where few words hold much
-    of the mass there are fewer. `file` names a file of classes instead (class_files.py); a run
-    keeps what was read, never the path.
+    (`sqrt-mass`, the toolkit's later default). `classes=0` means ⌈√V⌉; there are fewer if a few
+    words hold much of the mass. `file` names a file of classes instead (class_files.py); a run
+    stores its content, never its path.
 
     Raises:
-        ConfigError: more classes than words, or a number of them beside a file of another number.
+        ConfigError: more classes than words, or their number is not that of the file.
         DataError: a file that does not give each word one class.
     """
 
@@ -59,20 +59,20 @@ class ClassSoftmax(TwoLevelOutput):
             most = classes or math.ceil(math.sqrt(n_words))
             class_of = by_mass(inventory.counts, most, is_root=assignment == "sqrt-mass")
             n_classes = max(class_of) + 1
-        # On the CPU even where the parameters are on the meta device: indices, not weights.
+        # On the CPU even if the parameters are on the meta device: these are indices, not weights.
         cluster_V = torch.tensor(class_of, dtype=torch.int64, device="cpu")
         self.levels = TwoLevel(input_dim, cluster_V, n_clusters=n_classes)
 
     def settings_to_store(self, settings: Settings) -> Settings:
-        """With the number of classes of a file, and without its path."""
+        """The settings with a file's number of classes, and without its path."""
         if not self.is_from_file:
             return settings
         return {**settings, "file": STORED, "classes": self.levels.clusters.out_features}
 
 
 def _from_file(file: str, inventory: Inventory, classes: int) -> tuple[list[int], int]:
-    """The class of each word and the number of classes; `classes` is what was asked for."""
-    if file == STORED:  # the weights' file brings them; until then they are refused
+    """The class of each word and the number of classes; `classes` is the requested number."""
+    if file == STORED:  # loaded with the weights; until then the classes are invalid
         if not classes:
             raise ConfigError(
                 "option 'classes' of output 'class' is 0 where 'file' is 'stored'; expected their "
@@ -90,13 +90,13 @@ def _from_file(file: str, inventory: Inventory, classes: int) -> tuple[list[int]
 
 
 def by_mass(counts: Sequence[int], n_classes: int, *, is_root: bool) -> list[int]:
-    """The class of each word: at most `n_classes`, each of about an equal share of the mass."""
+    """The class of each word: at most `n_classes`, each with about the same share of the mass."""
     masses = [math.sqrt(count) if is_root else count for count in counts]
     total = math.fsum(masses)
     class_of, current = [], 0
     for mass in accumulate(masses):
         class_of.append(current)
-        # One step at a word, as in the toolkit: the word that passes the share is the last in it.
+        # At most one step per word, as in the toolkit: the word that exceeds the share is the last.
         if current < n_classes - 1 and mass * n_classes > (current + 1) * total:
             current += 1
     return class_of

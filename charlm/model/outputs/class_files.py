@@ -1,6 +1,6 @@
-"""Files that say which class a word is in, as other tools write them.
+"""Files of word classes, as other tools write them.
 
-Three kinds are read, told apart by their first line: `word TAB class`; Brown clusters (`path TAB
+Three formats are read, recognised by their first line: `word TAB class`; Brown clusters (`path TAB
 word TAB count`); SRILM's class definitions (`CLASS [probability] word`).
 """
 
@@ -20,16 +20,16 @@ EXPECTED = {
 
 
 def classes_of_words(path: str, words: Sequence[str]) -> list[int]:
-    """The class of each word, numbered as they are first met; words that are not asked for are not.
+    """The class of each word, numbered in the order of these words; unused classes get no number.
 
-    `</s>` and `<unk>` get a class of their own where the file leaves them out, as most do.
+    `</s>` and `<unk>` get a class of their own if the file does not contain them, as most do not.
 
     Raises:
         DataError: a broken line, a word in two classes, words without a class.
     """
     names = read_classes(path)
     for word in (END_WORD, UNK_WORD):
-        names.setdefault(word, f"\0{word}")  # no file has a NUL
+        names.setdefault(word, f"\0{word}")  # no file contains a NUL
     missing = [word for word in words if word not in names]
     if missing:
         raise DataError(
@@ -42,7 +42,7 @@ def classes_of_words(path: str, words: Sequence[str]) -> list[int]:
 
 
 def read_classes(path: str) -> dict[str, str]:
-    """Word to name of its class.
+    """A dictionary from words to the names of their classes.
 
     Raises:
         DataError: a broken line, or a word in two classes.

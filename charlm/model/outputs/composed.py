@@ -1,7 +1,7 @@
 """The softmax whose word vectors an encoder composes: tied, char and morph outputs in one layer.
 
-The encoder is the model's own input encoder unless another is given; the output then adds nothing
-but a bias (and, asked for, a free vector a word) to what is counted and saved.
+The encoder is the model's own input encoder unless another is given. The output then adds only a
+bias (and, if asked for, a free vector per word) to the parameters that are counted and saved.
 """
 
 from typing import Annotated
@@ -20,18 +20,18 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class ComposedSoftmax(TableOutput):
-    """P(w | h) ∝ exp(h·(e(w) + r_w) + b_w), e(w) the encoder's vector of w.
+    """P(w | h) ∝ exp(h·(e(w) + r_w) + b_w), where e(w) is the encoder's vector of w.
 
-    The input's word table: tying (Press and Wolf, 2017; Inan et al., 2017). A char-CNN of its own:
-    the CNN softmax of Józefowicz et al. (2016), who found that it needs r_w (`free`; theirs are
-    narrower and mapped to the width). Words and morphs: Botha and Blunsom (2014), whose tables at
-    the output are not those at the input. `project` maps h to the width of the vectors first.
-    Where words go in as words and letters, `side=word` ties their table alone: no step reads the
-    letters of the whole vocabulary.
+    With the input's word table as encoder this is tying (Press and Wolf, 2017; Inan et al., 2017).
+    With a char-CNN of its own it is the CNN softmax of Józefowicz et al. (2016), who found that it
+    needs r_w (`free`; theirs are narrower and mapped to the width). With words and morphs it is
+    Botha and Blunsom's (2014), whose tables at the output are not those at the input. `project`
+    first maps h to the width of the vectors. If the input reads words and letters, `side=word` ties
+    only the word table, so that no step reads the letters of the whole vocabulary.
 
     Raises:
-        ConfigError: h and the vectors differ in width, and h is not projected; or one side is asked
-            for of an encoder that has no two.
+        ConfigError: h and the vectors differ in width, and h is not projected; or a side is given
+            for an encoder that does not have two.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class ComposedSoftmax(TableOutput):
             self.bias.copy_(log_probs_V)
 
     def score_parameters(self) -> list[nn.Parameter]:
-        """The map of h and the biases; none without a map, where the vectors are an encoder's."""
+        """The map of h, and the biases; empty without a map, since the vectors are an encoder's."""
         if self.projection is None:
             return []
         return [*self.projection.parameters(), *([] if self.bias is None else [self.bias])]
 
     def after_step(self) -> None:
-        """As the output's own encoder's; the input's is the model's business."""
+        """Passed on to the output's own encoder; the training loop calls that of the input."""
         if self.encoder is not None:
             self.encoder.after_step()
 

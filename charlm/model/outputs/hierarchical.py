@@ -1,6 +1,6 @@
 """The two-level softmax over clusters of equal size: first the word's cluster, then the word in it.
 
-The clusters are drawn once and stored with the weights: a seed does not draw the same ones
+The clusters are drawn once and stored with the weights, since a seed does not draw the same ones
 everywhere.
 """
 
@@ -19,7 +19,8 @@ from charlm.text.vocabulary.vocabulary import Inventory
 class HierarchicalSoftmax(TwoLevelOutput):
     """P(w | h) = P(cluster | h) · P(w | cluster, h), eq. 10 of Kim et al. (2016).
 
-    ⌈√V⌉ clusters of about equal size (`clusters=0`), random, or of words of like frequency.
+    The ⌈√V⌉ clusters (with `clusters=0`) have about equal size, and are random or hold words of
+    similar frequency.
 
     Raises:
         ConfigError: more clusters than words.
@@ -44,8 +45,8 @@ class HierarchicalSoftmax(TwoLevelOutput):
                 f"option 'clusters' of output 'hierarchical' is {n_clusters}; "
                 f"expected at most the {n_words} words"
             )
-        # Built on the CPU even where the parameters are on the meta device: indices, not weights.
-        # There a caller's generator is left alone, too: the weights' file brings the clusters.
+        # Built on the CPU even if the parameters are on the meta device: these are indices, not
+        # weights. In that case nothing is drawn either, since the clusters come with the weights.
         has_memory = torch.get_default_device().type != "meta"
         with torch.device("cpu"):
             is_drawn = assignment == "random" and has_memory

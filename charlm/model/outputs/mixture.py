@@ -1,7 +1,7 @@
-"""A mixture of softmaxes: several guesses of h share one table of words.
+"""A mixture of softmaxes: several latent vectors, computed from h, share one table of words.
 
-A position has `components` times the scores of a softmax. Where they would take too much memory,
-blocks of positions are computed one after the other, and computed again for their gradients.
+A position has `components` times as many scores as in a softmax. If they would take too much
+memory, blocks of positions are computed one after the other, and again for their gradients.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.settings import Layers, Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
-SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
-GPU_SCORES = 1 << 26  # the same of a GPU
-# For the gradients, instead of a third more time: 256 MB in bf16. A GPU gives a quarter of its
-# memory, of which a score takes no more than a number in fp32.
+SCORES_AT_ONCE = 1 << 24  # in a block; 64 MB in fp32
+GPU_SCORES = 1 << 26  # in a block on a GPU
+# So many scores are kept for the gradients, as computing them again takes a third more time: 256 MB
+# in bf16. On a GPU they may take a quarter of its memory, where a score is at most one fp32 number.
 SCORES_KEPT = 1 << 27
 BYTES_A_SCORE = 4
 
@@ -31,12 +31,12 @@ BYTES_A_SCORE = 4
 class MixtureOfSoftmaxes(Output):
     """P(w | h) = Σ_k π_k(h) · softmax(tanh(W_k h + b_k)·v_w + c_w), Yang et al. (2018).
 
-    π = softmax(U h). `dim` is the latent width (0: as h); `tied` takes v_w from the input encoder,
-    as the paper does, and then its width. Differs from their code: dropout on the latent vectors
-    is drawn for each position, not once a sequence; no 1e-8 is added within the logarithm.
+    π = softmax(U h). `dim` is the latent width (0: that of h). `tied` takes v_w and its width from
+    the input encoder, as in the paper. Differs from their code: dropout on the latent vectors is
+    drawn for each position, not once per sequence; no 1e-8 is added within the logarithm.
 
     Raises:
-        ConfigError: tied, and a latent width that is not the encoder's.
+        ConfigError: tied, with a latent width that is not the encoder's.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class MixtureOfSoftmaxes(Output):
         return vectors_VD, self.log_probs(h_NH).exp() @ vectors_VD
 
     def score_parameters(self) -> list[nn.Parameter]:
-        """The words' vectors and biases, which all components share; none where they are tied."""
+        """The words' vectors and biases, which all components share; empty if they are tied."""
         return [] if self.words is None else list(self.words.parameters())
 
     def _table(self) -> WordTable:
@@ -91,7 +91,7 @@ class MixtureOfSoftmaxes(Output):
     def _in_blocks(
         self, of_block: Callable[..., Tensor], h_NH: Tensor, *more: Tensor
     ) -> list[Tensor]:
-        """`of_block` of the table and of each block of latent vectors, log π and `more`."""
+        """`of_block` called with the table and each block of latent vectors, log π and `more`."""
         table = self._table()
         latent_NKD = torch.tanh(self.latent(h_NH)).unflatten(-1, (self.components, -1))
         latent_NKD = functional.dropout(latent_NKD, self.dropout, self.training)
@@ -105,7 +105,7 @@ class MixtureOfSoftmaxes(Output):
         blocks = zip(*(x.split(n_rows) for x in (latent_NKD, log_prior_NK, *more)), strict=True)
         if not torch.is_grad_enabled():
             return [of_block(table, *block) for block in blocks]
-        # Nothing is drawn in a block: there is no state of a generator to put back.
+        # Nothing random happens within a block, so no generator state has to be restored.
         return [
             checkpoint(of_block, table, *block, use_reentrant=False, preserve_rng_state=False)
             for block in blocks

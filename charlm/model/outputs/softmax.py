@@ -1,4 +1,4 @@
-"""The full softmax: one vector and one bias a word."""
+"""The full softmax: one vector and one bias per word."""
 
 from typing import Annotated
 
@@ -16,8 +16,8 @@ DimOrNone = Annotated[int, Range(0, 65_536)]
 class Softmax(TableOutput):
     """P(w | h) ∝ exp(h·p_w + q_w), eq. 4 of Kim et al. (2016).
 
-    With `projection`, h is first mapped to that many numbers (0: not), without a bias, which q
-    would only repeat: for large vocabularies, and for word vectors narrower than the context.
+    `projection` first maps h to that many numbers (0: no map), for large vocabularies and for word
+    vectors narrower than the context. It has no bias, which would be redundant beside q.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Words as rows of a table: scores, their softmax, and what is asked of them unnormalised.
+"""Words as rows of a table: scores, their softmax, and the methods for unnormalised scores.
 
-`functional.linear` and the kernel for gradients are called here and nowhere else, so that whoever
-has a table of word vectors, learned or composed, gets the same speed and the same bits.
+`functional.linear` and the kernel for gradients are called only here, so that all tables of word
+vectors, learned or composed, get the same speed and the same bits.
 """
 
 from abc import abstractmethod
@@ -15,7 +15,7 @@ from charlm.model.contract import Output
 from charlm.model.kernels.cross_entropy import cross_entropy
 from charlm.model.kernels.sparse_rows import rows_of
 
-SCORES_AT_ONCE = 1 << 26  # without gradients: what is read once need not all be kept
+SCORES_AT_ONCE = 1 << 26  # without gradients, where scores are read once and not kept
 
 
 class WordTable(NamedTuple):
@@ -52,7 +52,7 @@ class WordTable(NamedTuple):
         scores_NV = self.scores(h_NH)
         if torch.is_grad_enabled():
             return scores_NV.logsumexp(dim=-1)
-        most_N1 = scores_NV.amax(dim=-1, keepdim=True)  # in place: logsumexp makes two copies
+        most_N1 = scores_NV.amax(dim=-1, keepdim=True)  # in place, since logsumexp makes two copies
         return scores_NV.sub_(most_N1).exp_().sum(dim=-1).log_().add_(most_N1[:, 0])
 
     def rows(self, rows_K: Tensor) -> "WordTable":
@@ -61,16 +61,16 @@ class WordTable(NamedTuple):
         return WordTable(rows_of(self.vectors_VH, rows_K), bias)
 
     def paired_scores(self, h_NH: Tensor) -> Tensor:
-        """The score of row n at position n, shape (N,), fp32: as many rows as positions."""
+        """The score of row n at position n, shape (N,), fp32; needs as many rows as positions."""
         scores_N = (h_NH.float() * self.vectors_VH.float()).sum(dim=-1)
         return scores_N if self.bias_V is None else scores_N + self.bias_V.float()
 
 
 class TableOutput(Output):
-    """P(w | h) ∝ exp(score of w), words as the rows of one table; h is projected to them or not."""
+    """P(w | h) ∝ exp(score of w), with words as rows of one table and h optionally projected."""
 
     has_scores = True
-    projection: nn.Linear | None  # without a bias, which the words' would only repeat
+    projection: nn.Linear | None  # without a bias, which would be redundant beside the words'
 
     @abstractmethod
     def table(self) -> WordTable:

@@ -1,6 +1,7 @@
 """P(w | h) = P(cluster of w | h) · P(w | its cluster, h): what two-level outputs share.
 
-Only a word's cluster is stored, with the weights: which words a cluster holds follows from it.
+Only the cluster of each word is stored, with the weights; the words of each cluster are derived
+from it.
 """
 
 from collections.abc import Iterator
@@ -14,8 +15,8 @@ from charlm.errors import DataError
 from charlm.model.contract import Output
 from charlm.model.kernels.within_clusters import ClusterBlock, WithinClusters
 
-NUMBERS_AT_ONCE = 1 << 21  # of vectors in one product: 8 MB, so that a cache can hold them
-UNKNOWN = -1  # the cluster of a word whose cluster is yet to be loaded
+NUMBERS_AT_ONCE = 1 << 21  # in the vectors of one product: 8 MB, so that they fit in a cache
+UNKNOWN = -1  # the cluster of a word before the clusters are loaded
 
 
 class _Members(NamedTuple):
@@ -24,13 +25,13 @@ class _Members(NamedTuple):
     cluster_V: Tensor
     version: int
     order_V: Tensor  # word ids, cluster by cluster
-    starts_C: Tensor  # where a cluster begins in it
+    starts_C: Tensor  # where a cluster begins in `order_V`
     sizes_C: Tensor
     place_V: Tensor  # a word's place within its cluster
 
 
 class TwoLevel(nn.Module):
-    """Softmax over clusters, then over the words of one; both linear in h."""
+    """Softmax over clusters, then over the words of a cluster; scores are linear in h."""
 
     cluster_V: Tensor
 
@@ -43,7 +44,7 @@ class TwoLevel(nn.Module):
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """As `Output.nll`."""
-        self._members()  # refuses what no constructor makes, before it is an index
+        self._members()  # refuses invalid clusters before they are used as indices
         scored_N = words_N >= 0
         h_NH, words = h_NH[scored_N], words_N[scored_N]
         cluster_nll = functional.cross_entropy(
@@ -98,7 +99,7 @@ class TwoLevel(nn.Module):
         return above_NV + (cluster_NC - total_NC.log())[:, self.cluster_V]
 
     def _members(self) -> _Members:
-        """What follows from `cluster_V`, derived when first asked for and after it was loaded."""
+        """What is derived from `cluster_V`, at first use and again after loading."""
         known, cluster_V = self._derived, self.cluster_V
         if known and known.cluster_V is cluster_V and known.version == cluster_V._version:
             return known
@@ -120,7 +121,7 @@ class TwoLevel(nn.Module):
         return [*self.clusters.parameters(), *self.words.parameters()]
 
     def check_loaded(self) -> None:
-        """Refuse clusters that are no partition of the words into some of each.
+        """Refuse clusters that are not a partition of the words, or of which one is empty.
 
         Raises:
             DataError: the file is damaged; the caller puts its path before the message.
@@ -135,7 +136,7 @@ class TwoLevel(nn.Module):
 
 
 class TwoLevelOutput(Output):
-    """An output whose constructor says which cluster each word is in, and sets `levels` by it."""
+    """An output whose constructor assigns the words to clusters and creates `levels` with them."""
 
     is_by_rank = True
     levels: TwoLevel
@@ -154,7 +155,7 @@ class TwoLevelOutput(Output):
 
 
 def _alike(counts_G: list[int], sizes_G: list[int], *, most_words: int) -> Iterator[list[int]]:
-    """Groups of about equal numbers of positions, and of words; at most so many words at a time."""
+    """Lists of groups with similar numbers of positions and words, of `most_words` at most."""
     alike: dict[tuple[int, int], list[int]] = {}
     for group, (count, size) in enumerate(zip(counts_G, sizes_G, strict=True)):
         alike.setdefault((count.bit_length(), size.bit_length()), []).append(group)
@@ -165,7 +166,7 @@ def _alike(counts_G: list[int], sizes_G: list[int], *, most_words: int) -> Itera
 
 
 def _ranges(starts_G: Tensor, counts_G: Tensor) -> tuple[Tensor, Tensor]:
-    """The numbers of G ranges, side by side, and where they are more than padding."""
+    """The numbers of G ranges as padded rows, and where they are not padding."""
     offsets = torch.arange(int(counts_G.max()), device=starts_G.device)
     is_filled = offsets < counts_G[:, None]
     return starts_G[:, None] + offsets.where(is_filled, 0), is_filled

@@ -1,7 +1,7 @@
-"""The vectors that an encoder gives to the words of the vocabulary, for outputs that are composed.
+"""The vectors that an encoder gives to the words of the vocabulary, for composed outputs.
 
-An encoder that the model reads with is held by reference and never registered here: its weights
-are counted, saved, moved and trained once, as the input's.
+The encoder is only referenced and never registered as a submodule here: if it is the model's input
+encoder, its weights are counted, saved, moved and trained once, as those of the input.
 """
 
 from collections.abc import Iterator
@@ -22,21 +22,21 @@ FORMS_AT_ONCE = 2048  # in evaluation, where memory must not grow with the vocab
 
 
 class _Kept(NamedTuple):
-    """Vectors, and the weights that they were computed from, as these then were."""
+    """Vectors, and the weights that they were computed from, with marks that show changes."""
 
     vectors_VE: Tensor
-    weights: list[Tensor]  # held, so that no other tensor gets the id of one
+    weights: list[Tensor]  # kept alive, so that no other tensor gets the id of one of them
     marks: list[tuple[int, ...]]
 
 
 class VocabularyVectors:
-    """v_w = encoder(w), plus a free vector a word if `free` is given.
+    """v_w = encoder(w), plus a free vector per word if `free` is given.
 
-    Word types that are dropped where they go in are words all the same where they come out: here
-    `type-dropout` does nothing, as in AWD-LSTM.
+    `type-dropout` has no effect here, as in AWD-LSTM: words that are dropped at the input can still
+    be predicted.
 
     With gradients the vectors are computed at each call, all V at once. Without, in evaluation,
-    they are computed once and kept until a weight changes, in place or by another in its stead.
+    they are computed once and kept until a weight is changed in place or replaced.
     """
 
     def __init__(
@@ -45,17 +45,17 @@ class VocabularyVectors:
         self.encoder = without_type_dropout(encoder)
         self.free = free
         self.inventory = inventory
-        self._table: FormTable | None = None  # built when first asked for: a word table needs none
+        self._table: FormTable | None = None  # built at first use; a word table needs none
         self._forms: Forms | None = None
         self._kept: _Kept | None = None
 
     def of_all(self) -> Tensor:
         """The vectors of all words, shape (V, E)."""
         if isinstance(self.encoder, WordLookup) and self.free is None:
-            return self.encoder.table.weight  # no copy of it: as quick as a softmax
+            return self.encoder.table.weight  # no copy, so as fast as a softmax
         if torch.is_grad_enabled() or self.encoder.training:
             if self.encoder.training:
-                self._kept = None  # its memory is for the activations now
+                self._kept = None  # frees its memory for activations
             return self._with_free(self._all_encoded())
         marks = self._marks()
         if self._kept is None or self._kept.marks != marks:
@@ -64,7 +64,7 @@ class VocabularyVectors:
         return self._kept.vectors_VE
 
     def of(self, words_K: Tensor) -> Tensor:
-        """The vectors of these words, shape (K, E), each distinct one encoded once."""
+        """The vectors of these words, shape (K, E); each distinct word is encoded once."""
         if isinstance(self.encoder, WordLookup) or not torch.is_grad_enabled():
             return functional.embedding(words_K, self.of_all())
         distinct, where_K = words_K.unique(return_inverse=True)
@@ -83,7 +83,7 @@ class VocabularyVectors:
         return self._encoded(self._forms)
 
     def _encoded(self, forms: Forms) -> Tensor:
-        """The encoder's vectors, of which no word type is dropped."""
+        """The encoder's vectors, with type dropout switched off."""
         parts = [part for part in self.encoder.modules() if isinstance(part, TypeDropout)]
         active = [part for part in parts if part.training]
         for part in active:
@@ -114,8 +114,8 @@ class VocabularyVectors:
         return [*self.encoder.parameters(), *self.encoder.buffers(), *free]
 
     def _marks(self) -> list[tuple[int, ...]]:
-        # The version counts changes in place, the address changes with `.to` and another `.data`.
-        # What is done to `.data` in place leaves no mark: weights are changed under `no_grad`.
+        # The version counts changes in place; the address changes with `.to` or a new `.data`.
+        # In-place changes of `.data` leave no mark, so weights must be changed under `no_grad`.
         weights = self._weights()
         is_autocast = torch.is_autocast_enabled(weights[0].device.type)
         return [(is_autocast,), *((id(w), w._version, w.data_ptr()) for w in weights)]

@@ -1,1 +1,1 @@
-"""From batches to weights: steps, the trainer that counts them, validation."""
+"""From batches to weights: steps, the trainer that runs them, validation."""

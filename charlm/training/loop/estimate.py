@@ -1,8 +1,8 @@
-"""What is left of a training, in time, measured on its first batches before anything changes.
+"""The remaining time of a training and its memory, measured on a few batches before it begins.
 
-Its memory is what they took, and what is known to come: the optimiser's, the averages', and that of
-writing a checkpoint. Gradients are computed and thrown away; generator, state and counts are put
-back, so a run with an estimate and one without are the same to the bit.
+The memory is what these batches took plus what is known to come: for the optimiser, the averages
+and the writing of a checkpoint. Gradients are computed and discarded, and the generators, the state
+and the counts are restored, so runs with and without an estimate are the same to the bit.
 """
 
 import resource
@@ -18,22 +18,22 @@ from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.averaging import NoAveraging
 from charlm.training.recipe.optimisers import Optimiser
 
-PROBES = 4  # the first is warm-up: memory is mapped and kernels are chosen then
-CHECKPOINT_COPIES = 2  # of all that is in one while it is written: safetensors makes them
+PROBES = 4  # the first is a warm-up, in which memory is mapped and kernels are chosen
+CHECKPOINT_COPIES = 2  # of a checkpoint's content, made by safetensors while writing
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time that is left, and this process's memory at its highest."""
+    """The remaining time of a training, and the peak memory of this process."""
 
     seconds_per_step: float
     seconds_per_validation: float
-    seconds: float  # of the steps and validations to go
+    seconds: float  # of all remaining steps and validations
     memory_bytes: int
 
 
 def estimate(trainer: Trainer) -> Estimate:
-    """Time of a step and of a validation, of all that are still to go, and memory."""
+    """Measure the time of a step and of a validation, and estimate remaining time and memory."""
     was_training = trainer.model.training
     step, validation = _step_seconds(trainer), _validation_seconds(trainer)
     trainer.model.train(was_training)
@@ -64,12 +64,12 @@ def _step_seconds(trainer: Trainer) -> float:
 
 
 def _validation_seconds(trainer: Trainer) -> float:
-    """Time to encode the vocabulary, and that of a first chunk as often as the text has it."""
+    """The time to encode the vocabulary, plus that of one chunk scaled up to the whole text."""
     start = time.perf_counter()
     chunks = trainer.validation_chunks()
-    begun = next(chunks, None)  # of several processes one may have nothing
+    begun = next(chunks, None)  # one of several processes may have nothing to read
     first = time.perf_counter() - start
-    second = next(chunks, None)  # where the first is all, there is no more to come
+    second = next(chunks, None)  # None if the text has only one chunk
     if begun is None or second is None:
         return first
     chunk_seconds = time.perf_counter() - start - first
@@ -78,9 +78,10 @@ def _validation_seconds(trainer: Trainer) -> float:
 
 
 def memory_to_come(trainer: Trainer) -> int:
-    """What a training takes besides, in bytes, once it has made a step and writes a checkpoint.
+    """Further memory, in bytes, that a training needs after its first step and for checkpoints.
 
-    On a GPU the weights and what follows them are there, and a checkpoint is first copied from it.
+    On a GPU, optimiser and averages do not count here, since they are in the GPU's memory, but a
+    checkpoint needs one copy more, from the GPU.
     """
     n_slots = slots_of(trainer.recipe.optimiser)
     n_averages = 0 if isinstance(trainer.recipe.averaging, NoAveraging) else 1
@@ -93,7 +94,7 @@ def memory_to_come(trainer: Trainer) -> int:
 
 
 def slots_of(optimiser: Optimiser) -> int:
-    """How many numbers an optimiser keeps for each weight."""
+    """How many numbers an optimiser stores for each weight."""
     weights = nn.Parameter(torch.zeros(2))
     weights.grad = torch.zeros(2)
     tried = optimiser.over([weights])

@@ -1,14 +1,14 @@
-"""A step recorded as a CUDA graph and replayed, so that a GPU need not wait for Python.
+"""A step recorded as a CUDA graph and replayed, so that a GPU does not have to wait for Python.
 
-A recording holds kernels and addresses: what the host decides while it is made is decided for good.
-So batches are copied into tensors that stay where they are, forms padded to one of a few sizes; the
-carried state is changed in place; the rate and the sums of an epoch are tensors, and nothing is
-read back within a step. Dropout draws afresh all the same: torch's generator hands a recording its
-offset in a tensor, which every replay moves on, and so `torch.cuda.get_rng_state` is right after
-any number of them. On the CPU the same steps can be made, and the tests compare them with the
-ordinary ones.
+A recording consists of kernels and addresses, so decisions that the host makes during recording are
+fixed. Therefore batches are copied into tensors with fixed addresses, and forms are padded to one
+of a few sizes; the carried state is changed in place; the learning rate and the sums of an epoch
+are tensors; and nothing is read back within a step. Dropout masks still differ from step to step:
+torch's generator passes its offset to a recording in a tensor, which every replay advances, and so
+`torch.cuda.get_rng_state` is right after any number of replays. The same steps also run on the CPU,
+where the tests compare them with eager ones.
 
-char-large makes three times as many tokens a second by it on an NVIDIA H200 (recipes/ptb).
+On an NVIDIA H200 recording triples the tokens per second of char-large (recipes/ptb).
 """
 
 import math
@@ -35,34 +35,34 @@ from charlm.training.recipe.criteria import CrossEntropy
 if TYPE_CHECKING:
     from torch.cuda import _POOL_HANDLE
 
-# Parts whose kernels depend on no number, and which a GPU has run so. What is not listed may read
-# numbers back (clusters of words, places without a word), or was never tried: its
-# steps are made as on the CPU.
+# Parts whose kernels do not depend on tensor values, and that were tried on a GPU. Other parts may
+# read values back (clusters of words, places without a word) or were never tried; with them, steps
+# are computed eagerly, as on the CPU.
 PARTS: set[type] = {
     *(ENCODERS[name] for name in ("word", "char-cnn", "char-ngram", "highway", "project")),
     *(ENCODERS[name] for name in ("add", "type-dropout", "char-lstm", "concat", "gate")),
     CONTEXTS["lstm"],
     *(OUTPUTS[name] for name in ("softmax", "composed", "mixture")),
 }
-OPTIMISERS = (optim.SGD, optim.Adam)  # and AdamW, whose kernels are Adam's
-WARM_UPS = 3  # calls before the recording; libraries choose their kernels and take memory then
-MAX_SHAPES = 96  # that are kept; what comes after them is computed without a recording
-SETTLE_EVERY = 50  # steps, between looks at what the device has summed up
+OPTIMISERS = (optim.SGD, optim.Adam)  # and AdamW, which uses Adam's kernels
+WARM_UPS = 3  # calls before recording, in which libraries choose kernels and allocate memory
+MAX_SHAPES = 96  # recordings that are kept; batches of further shapes are computed without one
+SETTLE_EVERY = 50  # steps between reading the sums back from the device
 
 Function = Callable[[], None]
 Key = tuple[object, ...]
 
 
 def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
-    """Whether all steps but those of rare shapes may be recorded."""
+    """Whether steps may be recorded, except those of rare shapes, which never are."""
     model, recipe = objective.model, objective.recipe
     batching = recipe.batching
     parts = (p for p in model.modules() if isinstance(p, Encoder | Context | Output))
-    # A learned start has a gradient, which no carried state has.
+    # A learned initial state has a gradient; a carried state has none.
     starts = state_leaves(model.context.initial_state(1))
     if isinstance(batching, StreamBatching):
         is_steady = not batching.reset or model.context.takes_masks
-    else:  # how many words there are differs from batch to batch, and must be asked by nobody
+    else:  # the number of words differs from batch to batch, so nothing may depend on it
         penalties = (recipe.activation_penalty, recipe.temporal_penalty, recipe.past_decode_penalty)
         is_steady = recipe.divisor == "streams" and not any(penalties)
     return (
@@ -75,10 +75,10 @@ def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
 
 
 class Recorded:
-    """A function that is called as it is at first, then recorded, and replayed from then on.
+    """A function that is first called normally a few times, then recorded, and then replayed.
 
-    All calls count: the first ones are steps like any other. Functions of one pool have their
-    scratch memory in common, so no tensor that is made in a recording may be read after it.
+    The calls before the recording are steps like any other. Functions of one pool share their
+    scratch memory, so a tensor made within a recording must not be read after it.
     """
 
     def __init__(self, function: Function, *, pool: "_POOL_HANDLE") -> None:
@@ -97,7 +97,7 @@ class Recorded:
         self.graph.replay()
 
     def _call_beside(self) -> None:
-        """As it is, but on another stream: autograd would remember the main one (torch's notes)."""
+        """Call it on a side stream, since autograd would remember the main one (torch's notes)."""
         main, side = torch.cuda.current_stream(), torch.cuda.Stream()
         side.wait_stream(main)
         with torch.cuda.stream(side):
@@ -105,14 +105,14 @@ class Recorded:
         main.wait_stream(side)
 
     def _recorded(self) -> torch.cuda.CUDAGraph:
-        """The recording, during which nothing is computed."""
+        """The recording; nothing is computed while it is made."""
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 self.function()
         except torch.OutOfMemoryError:
             raise
-        except RuntimeError as error:  # and what is left of the recording spoils dropout
+        except RuntimeError as error:  # no fallback: the failed recording disturbs dropout
             reason = str(error).partition("\n")[0]
             raise TrainingError(
                 f"a step cannot be recorded as a CUDA graph ({reason}); expected a driver and a "
@@ -122,10 +122,10 @@ class Recorded:
 
 
 class GraphStep:
-    """Steps as functions of no argument, one a shape; all share the carried state, rate and sums.
+    """Steps as functions without arguments, one per shape; they share state, rate and sums.
 
-    What is summed up waits on the device until `settle`: whoever reads the position, or writes
-    weights down, calls it first.
+    The sums stay on the device until `settle`, which must be called before the position is read or
+    weights are saved.
     """
 
     runs_ahead = True
@@ -145,17 +145,17 @@ class GraphStep:
         self.record = record
         self.max_shapes = max_shapes
         self.state = _copied(progress.state)
-        # fp32: torch's fused kernels read the rate so on a GPU.
+        # fp32, as torch's fused kernels read it on a GPU.
         self.rate = torch.zeros((), device=objective.device)
         # loss, norm, nll, clipped steps
         self.sums = torch.zeros(4, device=objective.device, dtype=torch.float64)
         self.shapes: dict[Key, tuple[_StepOfShape, Function]] = {}
-        self.probed: list[Function] = []  # torch gives a pool up with the last recording in it
-        for group in optimiser.param_groups:  # take a rate that is a tensor, keep all on the device
+        self.probed: list[Function] = []  # kept, since torch frees a pool with its last recording
+        for group in optimiser.param_groups:  # accept a tensor as rate, keep all on the device
             group.update(foreach=False, fused=True, capturable=True)
 
     def take(self, batch: Batch) -> None:
-        """Move parameters and state by a batch; its sums wait for `settle`."""
+        """Update parameters and state with a batch; its sums stay on the device until `settle`."""
         progress, batch = self.progress, batch.padded()
         if not batch.is_fresh:
             self._take_state()
@@ -173,14 +173,15 @@ class GraphStep:
     def _take_state(self) -> None:
         progress = self.progress
         for own, given in zip(state_leaves(self.state), state_leaves(progress.state), strict=True):
-            if own is not given:  # an epoch begins, or a checkpoint was read
+            if own is not given:  # at the start of an epoch, or after reading a checkpoint
                 own.copy_(given)
         progress.state = self.state
 
     def _of_shape(self, batch: Batch) -> tuple["_StepOfShape", Function]:
         key = (self.progress.side, *(tensor.shape for tensor in batch.tensors()))
-        # A chunk at the end of the streams is rare, and what has no word there is counted out; of
-        # sentences it is counted out where they are few.
+        # Leaving out positions without a word makes sizes depend on the batch. Streams have such
+        # positions only at their end, which is rare; sentences leave them out only if most
+        # positions are padding.
         may_be_kept = batch.is_dense if batch.is_fresh else batch.is_full
         if may_be_kept and key in self.shapes:
             return self.shapes[key]
@@ -191,9 +192,9 @@ class GraphStep:
         return self.shapes[key]
 
     def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
-        """The gradients of the first batch, as often as it takes to record them and n times more.
+        """The gradients of the first batch, as often as recording them takes, and n times more.
 
-        They leave state and sums alone.
+        State and sums are not changed.
         """
         batch = next(batches).padded()
         sums = torch.zeros_like(self.sums)
@@ -210,10 +211,10 @@ class GraphStep:
         return repeat(waited, WARM_UPS + n)
 
     def settle(self) -> None:
-        """Wait for the steps so far, and take their sums into the position.
+        """Wait for the steps so far, and add their sums to the position.
 
         Raises:
-            TrainingError: a loss or a gradient since the last time is NaN or infinite.
+            TrainingError: a loss or gradient since the last call is NaN or infinite.
         """
         loss, norm, nll, n_clipped = self.sums.tolist()
         self.sums.zero_()
@@ -236,31 +237,31 @@ class _StepOfShape:
         self.sums = sums
 
     def load(self, batch: Batch) -> None:
-        """Copy a batch in, behind what is still being computed."""
+        """Copy a batch in, queued behind the work that is still running."""
         for own, given in zip(self.batch.tensors(), batch.tensors(), strict=True):
-            # Pageable memory would make the host wait; torch keeps pinned blocks until copied.
+            # Pageable memory would make the host wait; torch keeps pinned blocks until the copy.
             own.copy_(given.pin_memory() if own.is_cuda else given, non_blocking=True)
 
     def run(self) -> None:
         """One update of parameters, state and sums."""
         self.gradients()
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rate  # each time: where a checkpoint was read, a copy stands there
+            group["lr"] = self.rate  # each time, since reading a checkpoint replaces it with a copy
         update(self.objective.model, self.optimiser)
 
     def gradients(self) -> None:
-        """Set the parameters' gradients, no longer than is allowed, and change state and sums."""
+        """Set the parameters' gradients, clipped, and update state and sums."""
         objective, recipe = self.objective, self.objective.recipe
         self.optimiser.zero_grad()
         is_fresh, n_streams = self.batch.is_fresh, self.batch.words_TB.shape[1]
         state = objective.model.context.initial_state(n_streams) if is_fresh else self.state
         total, nll, after = objective.loss(self.batch, state, step=0)
-        assert nll is not None  # of the criterion that `is_capturable` lets through
+        assert nll is not None  # `is_capturable` accepts only a criterion that gives it
         (total / objective.divisor(self.batch)).backward()
         gradients = gradient_values(objective.parameters, is_sparse=recipe.optimiser.is_sparse)
         norm = total_norm(gradients)
         if recipe.clip:
-            shorten(gradients, longest=recipe.clip, norm=norm)  # by 1 where it is not too long
+            shorten(gradients, longest=recipe.clip, norm=norm)  # by a factor of 1 if short enough
         is_clipped = norm > recipe.clip if recipe.clip else torch.zeros_like(norm)
         told = (total.detach(), norm, nll, is_clipped)
         self.sums.add_(torch.stack([number.double() for number in told]))

@@ -1,6 +1,6 @@
-"""The loss that a training minimises: the criterion, and the penalties beside it.
+"""The loss that a training minimises: the criterion plus the penalties.
 
-Everything stays on the device: whether a number is read back is the caller's business.
+Everything stays on the device; the caller decides whether to read a number back.
 """
 
 import torch
@@ -14,12 +14,12 @@ from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.penalties import PastDecoder, activation_penalty, temporal_penalty
 from charlm.training.recipe.recipe import Recipe
 
-NLL_EVERY = 20  # steps, where the criterion gives no negative log-probability by itself
-MANY_WORDS = 50_000  # twice as many are asked for half as often: a sum over all costs that much
+NLL_EVERY = 20  # steps between nll computations, if the criterion does not give the nll
+MANY_WORDS = 50_000  # with twice as many words the nll is computed half as often: it costs more
 
 
 class Objective:
-    """The loss of a model by a recipe, and all that has parameters in it, by name."""
+    """The loss of a model under a recipe, and all its modules with parameters, by name."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Objective:
         self.parameters = list(self.modules.parameters())
 
     def loss(self, batch: Batch, state: State, *, step: int) -> tuple[Tensor, Tensor | None, State]:
-        """As `loss_of` what the context gives for a batch on the device; and the state after it."""
+        """`loss_of` the context's output for a batch on the device, and the state after it."""
         with autocast(self.device, self.precision):
             if batch.keep_TB is None:
                 h_TBH, state = self.model.read(
@@ -59,9 +59,9 @@ class Objective:
             return *self.loss_of(h_TBH, batch, step=step), state
 
     def loss_of(self, h_TBH: Tensor, batch: Batch, *, step: int) -> tuple[Tensor, Tensor | None]:
-        """The loss summed over the batch, penalties included, and its nll in nats if computed.
+        """The loss summed over the batch, with penalties, and the nll in nats if it was computed.
 
-        Where the criterion gives no nll by itself, it is computed at some steps of an epoch.
+        If the criterion does not give the nll, it is computed only at some steps of an epoch.
         """
         recipe, output = self.recipe, self.model.output
         h_NH, words_N = (_to_predict(each, batch) for each in (h_TBH, batch.words_TB))
@@ -88,14 +88,15 @@ class Objective:
             return total, output.nll(h_NH.detach(), words_N).sum()
 
     def divisor(self, batch: Batch) -> int:
-        """What the loss of a batch, over all processes, is divided by."""
+        """The divisor of a batch's loss, counted over all processes."""
         return batch.whole.streams if self.recipe.divisor == "streams" else batch.whole.tokens
 
 
 def _to_predict(numbers_TB: Tensor, batch: Batch) -> Tensor:
-    """What stands at each position, (N, …); where most are padding, at those with a word alone.
+    """The numbers at each position, (N, …); only at positions with a word if most are padding.
 
-    A sentence of 4,600 words beside 19 of 50 took 11 GB for the scores of 8,000 words.
+    Without this, a sentence of 4,600 words beside 19 of 50 took 11 GB for the scores of 8,000
+    words.
     """
     numbers_N, words_N = numbers_TB.flatten(0, 1), batch.words_TB.flatten()
     if batch.is_dense or not batch.n_tokens:
@@ -104,13 +105,13 @@ def _to_predict(numbers_TB: Tensor, batch: Batch) -> Tensor:
 
 
 def unigrams(inventory: Inventory) -> Tensor:
-    """The words' probabilities in the training text, each counted once more, shape (V,)."""
+    """The words' probabilities in the training text, with 1 added to each count, shape (V,)."""
     counts_V = torch.tensor(inventory.counts, dtype=torch.float32) + 1
     return counts_V / counts_V.sum()
 
 
 def draw_weights(model: LanguageModel, recipe: Recipe, *, inventory: Inventory) -> None:
-    """Let a model begin as a recipe says, and put back what no step may move."""
+    """Initialise a model as a recipe says, and restore the values that training must not change."""
     recipe.initialisation.apply(model)
     if recipe.criterion.is_self_normalised:
         model.output.start_from(unigrams(inventory).log())

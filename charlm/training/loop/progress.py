@@ -1,7 +1,7 @@
-"""How far a training has come: what a checkpoint holds of it beside the weights.
+"""How far a training has come: what a checkpoint holds besides the weights.
 
-It is the same in every process of a training but for the seconds, which are the first one's, and
-for the state, of which each has that of its own streams.
+It is the same in every process of a training, except that the seconds are those of the first
+process, and that each process has the state of its own streams.
 """
 
 import math
@@ -16,7 +16,7 @@ from charlm.training.recipe.recipe import Recipe
 
 @dataclass
 class Position:
-    """How far a training has come; JSON."""
+    """How far a training has come; stored as JSON."""
 
     epoch: int = 0  # epochs finished
     step: int = 0  # steps of the current epoch finished
@@ -24,14 +24,14 @@ class Position:
     nll: float = 0.0  # of the current epoch, in nats
     n_tokens: int = 0  # of the current epoch
     n_clipped: int = 0
-    seconds: float = 0.0  # of its steps
-    history: list[dict[str, Any]] = field(default_factory=list)  # a record a finished epoch
+    seconds: float = 0.0  # of the current epoch's steps
+    history: list[dict[str, Any]] = field(default_factory=list)  # one record per finished epoch
     nll_tokens: int = 0  # summed in `nll`; fewer than `n_tokens` under sampled criteria
     n_averaged: int = 0  # steps in the averages
 
     @property
     def best_epoch(self) -> int:
-        """The epoch whose weights are kept; 0 before any."""
+        """The epoch whose weights are kept; 0 before the first is finished."""
         return int(best_record(self.history)["epoch"]) if self.history else 0
 
     @property
@@ -41,7 +41,7 @@ class Position:
 
 
 class Progress:
-    """The position, the state that the next step reads, and what a recipe makes of them."""
+    """The position, the state that the next step reads, and what the recipe derives from them."""
 
     def __init__(self, recipe: Recipe, *, n_steps: int, state: State) -> None:
         self.recipe = recipe
@@ -52,9 +52,9 @@ class Progress:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all epochs of the recipe are done, or patience has ended.
+        """Whether all epochs of the recipe are done, or its patience is exhausted.
 
-        Patience begins with the first epoch that reads all that the model is.
+        Patience counts from the first epoch that trains the complete model, after pre-training.
         """
         position = self.position
         if position.epoch >= self.recipe.epochs:
@@ -65,11 +65,11 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """The rate of the coming step."""
+        """The learning rate of the next step."""
         return self._rate_of(self.position.step)
 
     def _rate_of(self, step: int) -> float:
-        """The rate of a step of the current epoch, from 0."""
+        """The learning rate of a step of the current epoch, counted from 0."""
         done = self.position.epoch * self.n_steps + step
         n_steps = self.recipe.epochs * self.n_steps
         return self.position.rate * self.recipe.schedule.step_factor(done, n_steps)
@@ -81,13 +81,13 @@ class Progress:
 
     @property
     def kept(self) -> str:
-        """What is left of a training that cannot go on from here."""
+        """What remains of a training that cannot go on from here, for messages."""
         if self.has_checkpoint:
             return "the last good checkpoint is kept"
         return "there was no checkpoint yet"
 
     def end_epoch(self, valid_ppl: float, *, validation_seconds: float) -> None:
-        """Record the current epoch and stand before the next one."""
+        """Record the current epoch and move on to the next one."""
         position = self.position
         record: dict[str, Any] = {
             "epoch": position.epoch + 1,
@@ -108,7 +108,7 @@ class Progress:
         )
 
     def stop(self, what: str, value: float, *, at: str = "") -> NoReturn:
-        """Raises TrainingError: this became infinite, or no number, at the coming step."""
+        """Raise TrainingError: the value became infinite or NaN at the next step."""
         epoch = self.position.epoch + 1
         at = at or f"at step {min(self.position.step + 1, self.n_steps)}"
         clip = "a smaller --set recipe.clip" if self.recipe.clip else "--set recipe.clip=5"

@@ -1,6 +1,6 @@
 """One update of the parameters, computed eagerly: any device, any parts, any number of ranks.
 
-What a trainer asks of a step is a contract here, so that one for a GPU can take its place.
+The protocol `Step` is what a trainer requires, so that recorded steps on a GPU can replace it.
 """
 
 import math
@@ -21,13 +21,13 @@ from charlm.training.loop.progress import Progress
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.batching import Batch
 
-CLIP_MARGIN = 1e-6  # torch divides by the norm plus this: below, its factor is exactly 1
+CLIP_MARGIN = 1e-6  # torch divides by the norm plus this, and caps the factor at 1
 
 
 class Step(Protocol):
-    """Moves parameters and progress by a batch."""
+    """Updates parameters and progress with a batch."""
 
-    runs_ahead: bool  # whether the host need not wait for what is computed
+    runs_ahead: bool  # whether the host can go on before the device has finished
 
     def take(self, batch: Batch) -> None:
         """One update of the parameters.
@@ -37,19 +37,19 @@ class Step(Protocol):
         """
 
     def settle(self) -> None:
-        """Take all steps so far into the position, before it is read or weights are written.
+        """Bring the position up to date, before it is read or weights are saved.
 
         Raises:
-            TrainingError: a loss or a gradient of them is NaN or infinite.
+            TrainingError: a loss or gradient of the steps so far is NaN or infinite.
         """
 
     def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
-        """Functions to be timed, some of them to warm up: they move gradients and progress."""
+        """Functions to be timed, some of them warm-ups; they change gradients and progress."""
 
 
 @dataclass
 class EagerStep:
-    """Loss, gradients and update one after the other, each looked at before the next."""
+    """Loss, gradients and update one after the other, each checked before the next."""
 
     runs_ahead = False
     objective: Objective
@@ -64,14 +64,14 @@ class EagerStep:
         self.progress.position.step += 1
 
     def settle(self) -> None:
-        """Every step is in the position at once."""
+        """Nothing to do: the position is up to date after every step."""
 
     def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
         """The gradients of the first n batches."""
         return (partial(self.gradients, batch) for batch in islice(batches, n))
 
     def gradients(self, batch: Batch) -> None:
-        """Set the parameters' gradients, and carry state, sums and counts on.
+        """Set the parameters' gradients, and update state, sums and counts.
 
         Raises:
             TrainingError: the loss is NaN or infinite.
@@ -96,7 +96,7 @@ class EagerStep:
             position.nll_tokens += whole.tokens
 
     def descend(self) -> None:
-        """Move the parameters along their gradients, shortened where these are longer than allowed.
+        """Update the parameters with their gradients, clipped if these are longer than allowed.
 
         Raises:
             TrainingError: the norm of the gradient is NaN or infinite.
@@ -109,7 +109,7 @@ class EagerStep:
         if not math.isfinite(length):
             progress.stop("the gradient", length)
         if 0 < longest < length + CLIP_MARGIN:
-            if optimiser.is_linear:  # a shorter step is as good, and spares a pass over them all
+            if optimiser.is_linear:  # a lower rate has the same effect and saves a pass over them
                 rate *= longest / (length + CLIP_MARGIN)
             else:
                 shorten(gradients, longest=longest, norm=norm)
@@ -120,17 +120,17 @@ class EagerStep:
 
 
 def update(model: LanguageModel, optimiser: Optimizer) -> None:
-    """One step of the optimiser, and what the parts make good after it."""
+    """One step of the optimiser, followed by the parts' own corrections."""
     optimiser.step()
     model.encoder.after_step()
     model.output.after_step()
 
 
 def gradient_values(parameters: Sequence[nn.Parameter], *, is_sparse: bool) -> list[Tensor]:
-    """The numbers of all gradients, which can be changed in place; of a row-sparse one its rows.
+    """The values of all gradients, to be changed in place; for a row-sparse one, those of its rows.
 
-    There each row is there once from now on; or it is dense, where the step to come would move
-    rows without a gradient, too, and so is not `is_sparse`.
+    Afterwards a row-sparse gradient has each row only once. It becomes dense if the optimiser is
+    not `is_sparse`, since its step also moves rows without a gradient.
     """
     numbers = []
     for parameter in parameters:
@@ -143,25 +143,26 @@ def gradient_values(parameters: Sequence[nn.Parameter], *, is_sparse: bool) -> l
 
 
 def total_norm(gradients: list[Tensor]) -> Tensor:
-    """Their norm as that of one vector.
+    """The norm of all gradients together, as one vector.
 
-    On a CPU each row's comes first: of 20 million numbers at once the norm took twice as long, and
-    was off by 1e-4 of itself, since fp32 lost what was small beside the sum.
+    On a CPU the norms of the rows are computed first. The norm of 20 million numbers at once took
+    twice as long and had a relative error of 1e-4, since in fp32 small terms were lost beside the
+    sum.
     """
     rows = [torch.linalg.vector_norm(g, dim=-1) if g.device.type == "cpu" else g for g in gradients]
     return torch.nn.utils.get_total_norm(rows)
 
 
 def shorten(gradients: list[Tensor], *, longest: float, norm: Tensor) -> None:
-    """Scale gradients of this norm to the longest that is allowed, as `clip_grads_with_norm_`."""
+    """Scale gradients of this norm down to the allowed length, as `clip_grads_with_norm_` does."""
     torch._foreach_mul_(gradients, (longest / (norm + CLIP_MARGIN)).clamp(max=1.0))
 
 
 def _merged(gradient: Tensor) -> Tensor:
-    """A row-sparse gradient with each row once."""
+    """A row-sparse gradient with each row only once."""
     rows = gradient._indices()[0]
     is_met = torch.zeros(len(gradient), dtype=torch.bool).index_fill_(0, rows, True)
     if int(is_met.sum()) < len(rows):
         return gradient.coalesce()
-    # Not in order; but an update asks for none, and sorting them is a copy of them all.
+    # The rows are not sorted, but an update does not need that, and sorting would copy them all.
     return gradient._coalesced_(True)

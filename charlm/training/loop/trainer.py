@@ -1,7 +1,8 @@
-"""The training loop: a trainer that can be saved after any step, and resumed from there.
+"""The training loop: a trainer that can be saved after any step and resumed from there.
 
-Whatever the next step depends on is either fixed by the run's settings or in `Progress`, the
-parameters, the optimiser, the averages and torch's generator: that is what a checkpoint holds.
+Everything that the next step depends on is either fixed by the run's settings or held in
+`Progress`, the parameters, the optimiser, the averages and torch's generators. A checkpoint holds
+these.
 """
 
 import math
@@ -30,18 +31,18 @@ from charlm.training.recipe.averaging import Averages
 from charlm.training.recipe.batching import Batch, BatchSource
 from charlm.training.recipe.recipe import Recipe
 
-# Steps between which what is kept for the next one is given back. Small things that stay, between
-# large ones that come and go, let it grow by 10 MB a step of word-char-modern; giving it back took
-# 0.11 s there, a tenth of a step.
+# Steps after which freed memory that was kept is returned to the system. Small lasting allocations
+# between large temporary ones let it grow by 10 MB per step of word-char-modern; returning it took
+# 0.11 s, a tenth of a step.
 RETURN_EVERY = 200
 
 
 class ValidationStoppedError(Exception):
-    """A validation was left before its end, which changes nothing: it is made again."""
+    """A validation was stopped early; this changes nothing, since it is repeated later."""
 
 
 class Trainer:
-    """A model, its optimiser and where they stand."""
+    """A model, its optimiser and their progress."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class Trainer:
         self.optimiser = recipe.optimiser.over(self.parameters)
         self.progress = Progress(recipe, n_steps=len(self.batches), state=self.start_state())
         self.batches.begin_epoch(0)
-        self.is_stopped: Callable[[], bool] = lambda: False  # asked within a validation
+        self.is_stopped: Callable[[], bool] = lambda: False  # called within a validation
         self.stepping = step_of(self.objective, self.optimiser, progress=self.progress, ranks=ranks)
 
     @property
@@ -93,13 +94,17 @@ class Trainer:
         return self.progress.position
 
     def start_state(self) -> State:
-        """The carried state at the start of an epoch: as in the paper, but not across epochs."""
+        """The state at the start of an epoch: the initial one.
+
+        The state is carried as in the paper, but not across epochs.
+        """
         return self.model.context.initial_state(self.recipe.batch_size // self.ranks.size)
 
     def run_epoch(self, after_step: Callable[[], bool]) -> bool:
-        """Train to the end of the current epoch; False if it was asked to stop before it.
+        """Train to the end of the current epoch; False if training was stopped before it.
 
-        `after_step` is asked so after each step but the last, `is_stopped` within the validation.
+        It stops if `after_step` returns True after any step but the last, or `is_stopped` within
+        the validation.
 
         Raises:
             TrainingError: the loss or the gradient is NaN or infinite.
@@ -126,7 +131,7 @@ class Trainer:
         return True
 
     def begin_epoch(self) -> None:
-        """Draw what the current epoch draws, and at its start begin a state that can learn."""
+        """Make the epoch's random draws; at its start, begin with a state that can be learned."""
         self.model.train()
         self.batches.begin_epoch(self.position.epoch)
         self.model.encoder.use_side(self.progress.side)
@@ -134,7 +139,7 @@ class Trainer:
             self.progress.state = self.start_state()
 
     def step(self, batch: Batch) -> None:
-        """One update of the parameters, taken into their averages where the recipe has begun to."""
+        """One update of the parameters, and of their averages if averaging has begun."""
         self.stepping.take(batch)
         averaging, position = self.recipe.averaging, self.position
         if averaging.begins(position.valid_ppls):
@@ -145,8 +150,8 @@ class Trainer:
         """Perplexity of the validation text, in fp32, with the weights that are kept.
 
         Raises:
-            TrainingError: it is not a number.
-            ValidationStoppedError: as `is_stopped` asked for.
+            TrainingError: it is NaN or infinite.
+            ValidationStoppedError: `is_stopped` returned True.
         """
         with self.averages.in_place():
             sums = nll_sums(self._unless_stopped(self.validation_chunks()))
@@ -172,14 +177,14 @@ class Trainer:
         )
 
     def generator_states(self) -> dict[str, Tensor]:
-        """What dropout draws from next."""
+        """The states of the generators that dropout uses."""
         states = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             states["cuda"] = torch.cuda.get_rng_state(self.device)
         return states
 
     def set_generator_states(self, states: dict[str, Tensor]) -> None:
-        """Draw on from there."""
+        """Restore the generators that dropout uses."""
         torch.set_rng_state(states["cpu"])
         if self.device.type == "cuda" and "cuda" in states:
             torch.cuda.set_rng_state(states["cuda"], self.device)
@@ -188,7 +193,7 @@ class Trainer:
 def step_of(
     objective: Objective, optimiser: Optimizer, *, progress: Progress, ranks: Ranks
 ) -> Step:
-    """How steps are made: recorded where that can be, on one GPU alone."""
+    """Recorded steps where that is possible, which takes a single GPU; eager steps otherwise."""
     is_wanted = objective.device.type == "cuda" and are_graphs_wanted() and ranks.size == 1
     if is_wanted and is_capturable(objective, optimiser):
         record = partial(Recorded, pool=torch.cuda.graph_pool_handle())
@@ -197,9 +202,9 @@ def step_of(
 
 
 def made_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, the next one being made by a thread while a step is computed.
+    """The same batches, with the next one prepared by a thread while a step is computed.
 
-    It counts and pads on the host alone: calls of CUDA from two threads get in a recording's way.
+    The thread works only on the host, since CUDA calls from a second thread disturb a recording.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="batches") as maker:
         coming = maker.submit(next, batches, None)

@@ -1,7 +1,7 @@
 """The validation text as a model reads it between epochs: in streams or sentences, as in training.
 
-The figure decides which weights are kept and what the rate becomes; what is reported comes from
-`charlm eval`.
+The resulting perplexity decides which weights are kept and how the learning rate changes. Figures
+to report come from `charlm eval`.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ def validation_chunks(
     recipe: Recipe,
     columns: slice = slice(None),
 ) -> Iterator[tuple[Nlls, Ids]]:
-    """nll_TB in nats and form ids, chunk by chunk; sentence by sentence where it is trained so.
+    """nll_TB in nats and form ids, chunk by chunk; sentence by sentence if it is trained that way.
 
-    `columns` of the streams, or of the sentences, are read: those of one of several processes.
+    Only the streams or sentences in `columns` are read: the share of one of several processes.
     """
     vectors = FormVectors(model, inventory, oov_input=recipe.oov_input)
     if not recipe.batching.by_sentence:

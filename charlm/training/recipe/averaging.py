@@ -1,7 +1,7 @@
-"""Averages of the weights over steps, which are validated and kept in their place.
+"""Averages of the weights over steps; the averages are validated and stored instead of the weights.
 
-An averaging is a function of counts and perplexities, and says by what share of the way the
-averages move to the weights after a step. What is trained are the weights all the same.
+An averaging is a function of counts and perplexities. It gives the share by which the averages move
+towards the weights after a step. Training itself continues with the plain weights.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,31 +17,32 @@ from charlm.settings import Count, Meaning, Range
 
 
 class Averaging:
-    """Which steps' weights are averaged, and how much each counts; here none are."""
+    """Which steps' weights are averaged, and how much each step counts; the base averages none."""
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
-        """Whether the steps of the coming epoch are averaged, after epochs of these perplexities.
+        """Whether the next epoch's steps are averaged, given the perplexities of the epochs so far.
 
-        Once true, it is true of every longer history.
+        Once true, it stays true for every longer history.
         """
         return False
 
     def weight(self, n_averaged: int) -> float:
-        """The share of the new weights in an average that has seen so many before."""
+        """The share of the new weights in an average of `n_averaged` earlier steps."""
         return 1.0
 
 
 class NoAveraging(Averaging):
-    """The weights as they are."""
+    """The plain weights, not averaged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exponential(Averaging):
-    """An exponential average of all steps' weights: `decay` is what it keeps at a step.
+    """An exponential average of all steps' weights; each step keeps a share `decay` of it.
 
-    Of the first steps it is their polynomial-decay average (Shamir and Zhang, 2013): of degree 0
-    their mean, of 9 it goes back over the latest tenth of them, so that a short training's is not
-    one of weights that had learnt nothing. That ends where it would forget less than `decay` does.
+    Over the first steps it is their polynomial-decay average (Shamir and Zhang, 2013): with degree
+    0 their mean; with degree 9 it goes back over the latest tenth of them, so that the average of a
+    short training does not contain weights that had learnt nothing. The exponential average takes
+    over once the polynomial one would forget less per step than `decay` does.
     """
 
     decay: Annotated[
@@ -60,16 +61,16 @@ class Exponential(Averaging):
 
 @dataclass(frozen=True, kw_only=True)
 class NonMonotonic(Averaging):
-    """NT-ASGD (Merity et al., 2017, algorithm 1): the mean since validation ceased to improve.
+    """NT-ASGD (Merity et al., 2017, algorithm 1): the mean since validation stopped improving.
 
-    It begins after the first epoch that is worse than the best of those that lie more than
-    `window` epochs before it; `window` is their non-monotone interval n, counted in epochs.
+    Averaging begins after the first epoch that is worse than the best of the epochs more than
+    `window` before it; `window` is the paper's non-monotone interval n, counted in epochs.
     """
 
     window: Annotated[Count, Meaning("epochs without gain before the averaging begins")] = 5
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
-        lowest = accumulate(valid_ppls, min)  # of the epochs up to each
+        lowest = accumulate(valid_ppls, min)  # up to and including each epoch
         later = valid_ppls[self.window + 1 :]
         return any(ppl > low for ppl, low in zip(later, lowest, strict=False))
 
@@ -85,7 +86,7 @@ AVERAGINGS: dict[str, type[Averaging]] = {
 
 
 class Averages:
-    """Averages of parameters; none, and no memory, before the first update."""
+    """Averages of parameters; they take no memory before the first update."""
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self.parameters = list(parameters)
@@ -93,7 +94,7 @@ class Averages:
 
     @torch.no_grad()
     def update(self, weight: float) -> None:
-        """Move the averages by `weight` of the way to the parameters; the first are their copy."""
+        """Move the averages towards the parameters by the share `weight`; the first are a copy."""
         if self.values:
             torch._foreach_lerp_(self.values, self.parameters, weight)
         else:
@@ -101,7 +102,7 @@ class Averages:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """While it lasts the parameters are their averages, if there are any."""
+        """Within this context the parameters hold their averages, if there are any."""
         if not self.values:
             yield
             return

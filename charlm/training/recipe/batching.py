@@ -1,11 +1,11 @@
-"""How a text becomes batches: streams that run on, or sentences that each stand alone.
+"""How a text becomes batches: continuous streams, or single sentences.
 
-A batch has distinct forms, where each stands, the words to predict, and where states begin anew. It
-is a function of (seed, epoch, step) alone, so any of them can be made without those before it: that
-is what resuming within an epoch rests on.
+A batch holds its distinct forms, the position of each, the words to predict, and where states are
+reset. It is a function of (seed, epoch, step) only, so each batch can be made without those before
+it. This is what makes it possible to resume within an epoch.
 
-A model trained on streams has seen few sentences without what came before them, so it scores a
-sentence on its own worse: resets at sentence ends, or sentences, are for models that rescore.
+A model trained on streams has seen few sentences without preceding context, so it scores single
+sentences worse. For models that rescore, use resets at sentence ends, or batches of sentences.
 """
 
 import math
@@ -30,51 +30,51 @@ from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.noise import KneserNeyNoise
 
-LENGTH_STEP = 4  # words, of sentences in padded batches
+LENGTH_STEP = 4  # words; sentence lengths in padded batches are multiples of it
 
 Bools = npt.NDArray[np.bool_]
 
 
 class BatchCounts(NamedTuple):
-    """Sizes of a batch, over all processes: what a loss is divided by must not depend on them."""
+    """Sizes of a batch over all processes; the loss's divisor must not depend on their number."""
 
     streams: int  # or sentences
     tokens: int
-    pairs: int  # of neighbours that are both to be predicted
+    pairs: int  # of adjacent positions that are both to be predicted
 
     @classmethod
     def of(cls, targets: Ids) -> "BatchCounts":
-        """Those of form ids to predict (−1: none), (T, B)."""
+        """The sizes of a batch with these form ids to predict (−1: none), (T, B)."""
         exists = targets >= 0
         n_pairs = int((exists[1:] & exists[:-1]).sum())
         return cls(targets.shape[1], int(exists.sum()), n_pairs)
 
 
 class Batch(NamedTuple):
-    """One chunk of all streams, or some sentences side by side; of several processes, its share."""
+    """One chunk of all streams, or some sentences side by side; with several processes, a share."""
 
     forms: Forms  # the distinct ones, N
-    where_TB: Tensor  # rows of `forms`: what is fed in
-    words_TB: Tensor  # what is to be predicted; -1: nothing
+    where_TB: Tensor  # rows of `forms`: the input
+    words_TB: Tensor  # the words to predict; -1: none
     n_tokens: int
-    n_pairs: int  # of neighbours that are both to be predicted
+    n_pairs: int  # of adjacent positions that are both to be predicted
     whole: BatchCounts
-    resets_TB: Tensor | None = None  # where the state begins anew before reading; None: nowhere
-    keep_TB: Tensor | None = None  # the same for `padded` batches: 0 there, and 1 elsewhere
-    is_fresh: bool = False  # whether no state is carried into it
+    resets_TB: Tensor | None = None  # where the state is reset before reading; None: nowhere
+    keep_TB: Tensor | None = None  # the same for `padded` batches: 0 at resets, 1 elsewhere
+    is_fresh: bool = False  # whether it begins with the initial state
 
     @property
     def temporal_weight(self) -> float:
-        """How many tokens a mean over the share's neighbours stands for."""
+        """How many tokens the mean over this share's adjacent pairs stands for."""
         return self.whole.tokens * self.n_pairs / max(self.whole.pairs, 1)
 
     @property
     def is_full(self) -> bool:
-        """Whether every place has a word to predict."""
+        """Whether every position has a word to predict."""
         return self.n_tokens == self.words_TB.numel()
 
     def to(self, device: torch.device) -> "Batch":
-        """On a device; the resets stay on the CPU, where the loop over them reads them."""
+        """The batch on a device; the resets stay on the CPU, where the model reads them."""
         return self.map(lambda tensor: tensor.to(device))
 
     def map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
@@ -93,13 +93,13 @@ class Batch(NamedTuple):
 
     @property
     def is_dense(self) -> bool:
-        """Whether half of the places or more have a word to predict."""
+        """Whether at least half of the positions have a word to predict."""
         return 2 * self.n_tokens >= self.words_TB.numel()
 
     def padded(self) -> "Batch":
-        """One of few shapes: forms that occur nowhere come along, and resets become a mask.
+        """The batch padded to one of a few shapes, with unused forms; resets become a mask.
 
-        Sentences become longer by places without a word, to a multiple.
+        Sentences are lengthened to a multiple of LENGTH_STEP by positions without a word.
         """
         keep_TB = None if self.resets_TB is None else (~self.resets_TB).float()
         batch = self._replace(forms=self.forms.padded(), resets_TB=None, keep_TB=keep_TB)
@@ -112,7 +112,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchSource:
-    """A text to make batches of, and how."""
+    """A text, and how to make batches of it."""
 
     text: EncodedText
     inventory: Inventory
@@ -120,20 +120,20 @@ class BatchSource:
     bptt: int
     oov_input: str
     seed: int
-    ranks: Ranks = ALONE  # which share of a batch is made
-    input_noise: float = 0.0  # share of the words read that may be replaced
+    ranks: Ranks = ALONE  # decides which share of a batch is made
+    input_noise: float = 0.0  # largest share of a word's input tokens that are replaced
 
     def generator(self, epoch: int) -> np.random.Generator:
-        """For what is drawn anew each epoch."""
+        """The generator for the draws of an epoch."""
         return np.random.default_rng((self.seed, epoch))
 
     def noise_generator(self, epoch: int, step: int) -> np.random.Generator:
-        """For what is drawn anew each step."""
+        """The generator for the draws of a step."""
         return np.random.default_rng((self.seed, epoch, step))
 
 
 class Batches(ABC):
-    """The batches of an epoch, in order: a text's form ids as tensors."""
+    """The batches of an epoch, in order."""
 
     def __init__(self, source: BatchSource) -> None:
         self.source = source
@@ -148,10 +148,10 @@ class Batches(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many an epoch has; the same for every epoch."""
+        """The number of batches in an epoch; the same for every epoch."""
 
     def begin_epoch(self, epoch: int) -> None:
-        """Draw what is drawn anew each epoch; `epoch` counts from 0."""
+        """Make the random draws of an epoch; `epoch` counts from 0."""
         self.epoch = epoch
 
     @abstractmethod
@@ -159,19 +159,19 @@ class Batches(ABC):
         """The batch of one step."""
 
     def from_step(self, step: int) -> Iterator[Batch]:
-        """The batches from this one on."""
+        """The batches from this step on."""
         return map(self.batch, range(step, len(self)))
 
     def _batch_of(self, inputs: Ids, targets: Ids, *, step: int) -> Batch:
-        """The batch of form ids fed in and form ids to predict (−1: none), both (T, B)."""
+        """The batch with these input form ids and form ids to predict (−1: none), both (T, B)."""
         n_words, columns = self.source.inventory.n_words, self.source.ranks.columns
         whole = BatchCounts.of(targets)
-        if self.noise is not None:  # before processes take their shares, which must not change it
+        if self.noise is not None:  # before the batch is shared out, so that all shares agree
             generator = self.source.noise_generator(self.epoch, step)
             inputs = self.noise.replace(inputs, generator)
         if inputs[:, columns].size:
             inputs, targets = inputs[:, columns], targets[:, columns]
-        else:  # of several processes one may have nothing to predict
+        else:  # one of several processes may have nothing to predict
             inputs, targets = inputs[:, :1], np.full_like(targets[:, :1], -1)
         own = BatchCounts.of(targets)
         if not self.by_spelling:
@@ -189,12 +189,12 @@ class Batches(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamBatching:
-    """Equal streams side by side, read in chunks of `bptt` steps with their state carried on.
+    """Equal streams side by side, read in chunks of `bptt` steps with the state carried over.
 
-    `shuffle=partial` rotates each stream by a random offset of its own each epoch (Press, 2019).
-    After a sentence end the state begins anew with probability `reset`; dropout masks that hold for
-    a chunk are drawn anew there, too, for all streams, but in a GPU's recordings. A learned initial
-    state has a gradient only where states begin: with resets, or with sentences.
+    `shuffle=partial` rotates each stream by its own random offset in each epoch (Press, 2019).
+    After a sentence end the state is reset with probability `reset`. Dropout masks that hold for a
+    chunk are also drawn anew there, for all streams, except in steps recorded on a GPU. A learned
+    initial state has a gradient only where states begin: with resets, or with sentences.
     """
 
     by_sentence = False
@@ -205,7 +205,7 @@ class StreamBatching:
     reset: Annotated[Probability, Meaning("how often the state begins anew after </s>")] = 0.0
 
     def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:
-        """How many steps an epoch of a single stream has."""
+        """The number of steps in an epoch if there were a single stream."""
         return len(text.ids) / bptt
 
     def over(self, source: BatchSource) -> "StreamBatches":
@@ -220,7 +220,7 @@ class StreamBatches(Batches):
         super().__init__(source)
         self.batching = batching
         self.streams = Streams(source.text.ids, n_streams=source.batch_size)
-        self.drawn = np.empty(0, np.float32)  # one number a token, where resets are drawn
+        self.drawn = np.empty(0, np.float32)  # one number per token, if there are resets
 
     def __len__(self) -> int:
         return math.ceil(self.streams.length / self.source.bptt)
@@ -246,7 +246,7 @@ class StreamBatches(Batches):
         return batch._replace(resets_TB=torch.from_numpy(resets[:, self.source.ranks.columns]))
 
     def _resets(self, inputs: Ids, *, first: int) -> Bools:
-        """Where `</s>` is fed in and the draw says so."""
+        """Where the input is `</s>` and the draw decides for a reset."""
         places = self.streams.starts + np.arange(first, first + len(inputs))[:, None]
         drawn = self.drawn[np.minimum(places, len(self.drawn) - 1)]
         resets: Bools = (inputs == END) & (drawn < self.batching.reset)
@@ -255,10 +255,10 @@ class StreamBatches(Batches):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceBatching:
-    """Sentences of like length side by side, shuffled each epoch; each from the initial state.
+    """Sentences of similar length side by side, shuffled each epoch; each from the initial state.
 
-    Those of `max_words` words or more are left out; 0 keeps all (Miyamoto & Cho, 2016: 50).
-    A batch is drawn from `pool` batches' worth of sentences, sorted by length.
+    Sentences of `max_words` words or more are left out; 0 keeps all (Miyamoto & Cho, 2016: 50).
+    Batches are cut from pools of sentences sorted by length, each of `pool` batches' size.
     """
 
     by_sentence = True
@@ -267,7 +267,7 @@ class SentenceBatching:
     pool: Annotated[Count, Meaning("batches' worth of sentences that are sorted by length")] = 50
 
     def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:  # noqa: ARG002 -- streams'
-        """How many steps an epoch has of a sentence each; they are read whole."""
+        """The number of steps in an epoch of one sentence per step; sentences are read whole."""
         return text.n_sentences
 
     def over(self, source: BatchSource) -> "SentenceBatches":
@@ -296,7 +296,7 @@ class SentenceBatches(Batches):
             )
         self.starts, self.lengths = starts[kept], lengths[kept]
         self.order = np.arange(len(self.starts))  # of sentences, batch after batch
-        self.turns = np.arange(len(self))  # which batch comes when
+        self.turns = np.arange(len(self))  # the order of the batches
 
     def __len__(self) -> int:
         return math.ceil(len(self.starts) / self.source.batch_size)

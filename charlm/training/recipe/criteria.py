@@ -1,7 +1,7 @@
 """Training criteria: the cross-entropy, or a loss that needs no sum over all words.
 
-A criterion's loss is summed like the cross-entropy, so that rates and norms keep their meaning.
-Noise words are drawn once a batch from the unigrams and shared by all its positions.
+Every criterion is summed like the cross-entropy, so that learning rates and gradient norms keep
+their meaning. Noise words are drawn from the unigrams once per batch and shared by all positions.
 """
 
 import math
@@ -22,14 +22,14 @@ Power = Annotated[float, Range(0.0, 1.0), Meaning("they are drawn by frequency t
 
 
 class Losses(NamedTuple):
-    """What is made small, and the plain negative log-probability beside it."""
+    """The loss to minimise, and the plain negative log-probability."""
 
     loss_N: Tensor  # fp32; 0 where there is no word
-    nll_N: Tensor | None  # None: not computed, since it would cost what the criterion saves
+    nll_N: Tensor | None  # None: not computed, since that would cost what the criterion saves
 
 
 class Criterion(ABC):
-    """A loss of context vectors and the words to predict."""
+    """A loss as a function of context vectors and the words to predict."""
 
     needs_scores = False  # whether the output must offer unnormalised scores
     is_self_normalised = False  # whether scores are meant to be read without normalising them
@@ -41,7 +41,7 @@ class Criterion(ABC):
         """The loss of each position; `unigrams_V` are the words' probabilities, none of them 0."""
 
     def check(self, output: Output) -> None:
-        """Raises ConfigError if an output cannot be trained so."""
+        """Raise ConfigError if an output cannot be trained with this criterion."""
         if self.needs_scores and not output.has_scores:
             name = next(name for name, each in CRITERIA.items() if each is type(self))
             raise ConfigError(
@@ -51,7 +51,7 @@ class Criterion(ABC):
 
 
 class CrossEntropy(Criterion):
-    """−log P(w | h), by whatever way the output computes it."""
+    """−log P(w | h), in whatever way the output computes it."""
 
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
@@ -82,9 +82,9 @@ class SelfNormalised(Criterion):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled(Criterion):
-    """A loss of the word's score and those of k noise words, each less log k·q of its word.
+    """A loss of the scores of the word and of k noise words, each less its word's log k·q.
 
-    It gives no nll beside it: a sum over all words is what it spares.
+    It does not give the nll, whose sum over all words is what it avoids.
     """
 
     needs_scores = True
@@ -110,8 +110,8 @@ class Sampled(Criterion):
 class NoiseContrastive(Sampled):
     """Noise-contrastive estimation (Gutmann & Hyvärinen, 2012; Mnih & Teh, 2012; Koehn's 4.8–4.9).
 
-    −log σ(s(w) − log k·q(w)) − Σ over k noise words of log(1 − σ(s(w') − log k·q(w'))), *summed*;
-    at its minimum exp(s) is the probability, so that Z is 1. Koehn prints the case k = 1.
+    −log σ(s(w) − log k·q(w)) − Σ over k noise words of log(1 − σ(s(w') − log k·q(w'))), *summed*.
+    At its minimum exp(s) is the probability, so that Z is 1. Koehn prints the case k = 1.
     """
 
     is_self_normalised = True
@@ -125,7 +125,7 @@ class NoiseContrastive(Sampled):
 class SampledSoftmax(Sampled):
     """The cross-entropy over the word and k noise words (Jean et al., 2015), scores less log k·q.
 
-    A noise word that is the word itself counts for nothing there.
+    A noise word that equals the word itself is ignored.
     """
 
     noise: NoiseWords = 1000
@@ -136,7 +136,7 @@ class SampledSoftmax(Sampled):
 
 
 def drawn_noise(unigrams_V: Tensor, n_noise: int, *, power: float) -> tuple[Tensor, Tensor]:
-    """Word ids drawn with repetition from the unigrams to a power q, and log(n_noise · q_V)."""
+    """Word ids drawn with repetition from q, the unigrams to `power`, and log(n_noise · q_V)."""
     q_V = unigrams_V**power
     q_V = q_V / q_V.sum()
     noise_K = torch.multinomial(q_V, n_noise, replacement=True)

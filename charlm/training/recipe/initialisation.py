@@ -1,7 +1,7 @@
-"""How parameters are drawn before the first step; one class a method.
+"""How parameters are drawn before the first step; one class per method.
 
-Everything is drawn anew, whatever a part's constructor put there. What a parameter is for is read
-off its name: one with `bias`; `weight_hh…`, `weight_ch…` or `recurrent…` multiplies a state.
+All values set by a part's constructor are overwritten. A parameter's role is read from its name:
+`bias` marks a bias; `weight_hh…`, `weight_ch…` and `recurrent…` a matrix that multiplies a state.
 """
 
 import math
@@ -22,9 +22,9 @@ Reach = Annotated[float, Range(0.0, 100.0), Meaning("largest number drawn")]
 Factor = Annotated[float, Range(0.0, 100.0)]
 Kind = Literal["vector", "table", "recurrent", "input", "matrix"]
 
-LSTM_ROWS = "ifgo"  # of a stacked kernel, in torch's order: input, forget, candidate, output
+LSTM_ROWS = "ifgo"  # rows of a stacked kernel in torch's order: input, forget, candidate, output
 CANDIDATE = "g"
-RECURRENT = ("weight_hh", "weight_ch", "recurrent")  # a matrix, or the module that holds it
+RECURRENT = ("weight_hh", "weight_ch", "recurrent")  # names of a matrix, or of its module
 
 
 class Initialisation(ABC):
@@ -37,7 +37,7 @@ class Initialisation(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Initialisation):
-    """Every parameter uniform in ±`range`, biases too unless zero (Kim et al., 2016: 0.05)."""
+    """All parameters uniform in ±`range`; optionally zero biases (Kim et al., 2016: 0.05)."""
 
     range: Reach = 0.05
     biases: Annotated[Literal["drawn", "zero"], Meaning("drawn as the others, or zero")] = "drawn"
@@ -55,13 +55,14 @@ class Uniform(Initialisation):
 class Xavier(Initialisation):
     """Matrices uniform in ±gain·√(6 / (fan in + fan out)) (Glorot & Bengio, 2010, eq. 16).
 
-    A recurrent cell's stacked kernels count as one matrix a gate, as Miyamoto & Cho's code draws
-    them. Tables of vectors are uniform in ±`range`: their rows are read one at a time, so the
-    vocabulary is no fan. Biases and all other vectors are 0.
+    A recurrent cell's stacked kernels count as one matrix per gate, as in Miyamoto & Cho's code.
+    Tables of vectors are uniform in ±`range`: their rows are read one at a time, so the vocabulary
+    size is not a fan-in. Biases and all other vectors are 0.
 
-    Miyamoto & Cho (2016): the three gates of an LSTM `gates` = 4 times as wide, its candidate not,
-    in `where` = encoder-cells, and ±0.1 for all the rest. In their character-only model also in the
-    context's cells; that their gates are 4 times as wide there, too, only the code says.
+    Miyamoto & Cho (2016): with `where` = encoder-cells, the range of an LSTM's three gates, but not
+    of its candidate, is `gates` = 4 times as wide; everything else is drawn from ±0.1. Their
+    character-only model does the same in the context's cells; that the gates are 4 times as wide
+    there as well appears only in their code.
     """
 
     gain: Annotated[Factor, Meaning("factor of what is drawn for matrices")] = 1.0
@@ -96,11 +97,12 @@ class Xavier(Initialisation):
 
 @dataclass(frozen=True, kw_only=True)
 class Orthogonal(Initialisation):
-    """Recurrent matrices orthogonal, all others as Glorot & Bengio's (Straka's slides).
+    """Recurrent matrices orthogonal, all others as in Glorot & Bengio (Straka's slides).
 
-    The whole 4H × H kernel of an LSTM has orthonormal columns, as in Keras, not each gate's H × H;
-    an input kernel is one matrix, too. Biases and all other vectors are 0: the forget gate's 1 is
-    an option of the LSTM. Tables of vectors are uniform in ±`range`, by default Keras's.
+    As in Keras, the whole 4H × H kernel of an LSTM has orthonormal columns, not each gate's H × H
+    matrix; an input kernel also counts as one matrix. Biases and all other vectors are 0; a forget
+    bias of 1 is an option of the LSTM. Tables of vectors are uniform in ±`range`, with Keras's
+    default.
     """
 
     range: Reach = 0.05
@@ -122,20 +124,20 @@ class Orthogonal(Initialisation):
 
 
 class ParameterRole(NamedTuple):
-    """A parameter and what it is for."""
+    """A parameter and its role in the model."""
 
     name: str
-    parameter: torch.Tensor  # of several matrices, these one above the other
+    parameter: torch.Tensor  # several matrices are stacked one above the other
     kind: Kind
-    n_stacked: int  # such matrices: an LSTM's kernels hold 4
-    rows: str = ""  # of an LSTM's what each is of, as `ifgo`
+    n_stacked: int  # number of stacked matrices: an LSTM's kernels hold 4
+    rows: str = ""  # which gate each matrix of an LSTM belongs to, as `ifgo`
 
 
 def parameter_roles(model: nn.Module) -> Iterator[ParameterRole]:
-    """All parameters in their order.
+    """The roles of all parameters, in order.
 
-    `vector` is a bias, what stands before a stream's first word, or a parameter of less than two
-    dimensions; `input` a recurrent cell's `weight_ih…`, which may hold fewer gates than its
+    `vector` is a bias, a parameter of less than two dimensions, or the vectors before a stream's
+    first word; `input` is a recurrent cell's `weight_ih…`, which may hold fewer gates than its
     recurrent kernel.
     """
     tables = {
@@ -168,7 +170,7 @@ def parameter_roles(model: nn.Module) -> Iterator[ParameterRole]:
 
 
 def is_bias(name: str) -> bool:
-    """Whether a parameter of this name is added to something; torch calls some `bias_hh_l0`."""
+    """Whether a parameter of this name is a bias; some of torch's are called `bias_hh_l0`."""
     return "bias" in name.rpartition(".")[2]
 
 
@@ -185,7 +187,7 @@ def glorot_bound(matrix: torch.Tensor, *, n_stacked: int = 1) -> float:
 
 
 def _lstm_rows(module: nn.Module, name: str, *, n_stacked: int) -> str:
-    """What the matrices stacked in a kernel are of; empty where the cell is no LSTM."""
+    """Which gates the matrices stacked in a kernel belong to; empty if the cell is not an LSTM."""
     if isinstance(module, LSTMCell):
         return module.gates if "weight_ch" in name else "".join(module.rows)
     return LSTM_ROWS if isinstance(module, nn.LSTM) and n_stacked == len(LSTM_ROWS) else ""

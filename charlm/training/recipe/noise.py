@@ -1,10 +1,10 @@
-"""Noise that smooths as Kneser–Ney does: in training some of the words read are replaced by others.
+"""Noise that smooths as Kneser–Ney does: in training, some input words are replaced by others.
 
-After Xie et al. (2017), "Data noising as smoothing in neural network language models".
-A word gives way the oftener, the more of its occurrences had a follower of their own, as absolute
-discounting takes more from such contexts; what comes in its place is drawn by how many words it
-follows, as Kneser–Ney's lowest order is.
-Differs from the paper, where what is to be predicted may be replaced, too.
+After Xie et al. (2017), "Data noising as smoothing in neural network language models". The
+probability that a word is replaced grows with its number of distinct followers relative to its
+count, as absolute discounting takes more from such contexts. The replacement is drawn in proportion
+to the number of distinct words that precede it, like Kneser–Ney's lowest order.
+Differs from the paper, in which the words to predict may also be replaced.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from charlm.text.vocabulary.encoding import Ids
 
 
 class KneserNeyNoise:
-    """Draws replacements for forms of a text; `</s>` neither goes nor comes."""
+    """Draws replacements for forms of a text; `</s>` is never replaced, nor a replacement."""
 
     def __init__(self, ids: Ids, n_forms: int, *, share: float) -> None:
         counts = np.bincount(ids, minlength=n_forms)
@@ -28,7 +28,7 @@ class KneserNeyNoise:
         self.cumulative = np.cumsum(n_preceding)
 
     def replace(self, inputs: Ids, generator: np.random.Generator) -> Ids:
-        """Form ids of the same shape, some of them others."""
+        """The form ids with some of them replaced, in the same shape."""
         is_replaced = generator.random(inputs.shape) < self.replaced_share[inputs]
         if not is_replaced.any():
             return inputs

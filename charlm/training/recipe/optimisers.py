@@ -1,7 +1,7 @@
-"""Optimisers by name: their fields are their options, called as torch's own calls them.
+"""Optimisers by name: their fields are their options, named as in torch.
 
-`weight_decay` is L2 in the gradient, as the LSTM literature's values mean it; only `adamw` takes it
-off the weights themselves. The loop sets the rate anew before every step.
+`weight_decay` is an L2 term in the gradient, as in the LSTM literature; only `adamw` subtracts it
+from the weights themselves. The training loop sets the rate before every step.
 """
 
 from abc import ABC
@@ -16,10 +16,10 @@ from charlm.errors import ConfigError
 from charlm.settings import Meaning, Range
 
 Rate = Annotated[float, Range(0.0, 1e6), Meaning("learning rate")]
-Kept = Annotated[float, Range(0.0, 0.999_999)]  # the share that an average keeps at a step
+Kept = Annotated[float, Range(0.0, 0.999_999)]  # the share of an average that a step keeps
 Betas = Annotated[tuple[float, ...], Range(0.0, 0.999_999), Meaning("what the two averages keep")]
 Decay = Annotated[float, Range(0.0, 1e3), Meaning("how fast weights shrink")]
-# 0 would divide 0 by 0 where a word is never seen.
+# With 0, a word that is never seen would give 0 / 0.
 Epsilon = Annotated[float, Range(1e-30, 1.0), Meaning("added to what the gradient is divided by")]
 Maker = Callable[..., torch.optim.Optimizer]
 
@@ -29,7 +29,7 @@ FUSED, FOREACH = {"fused": True}, {"foreach": True}
 class Optimiser(ABC):
     """Settings of one of torch's optimisers.
 
-    Fused kernels, where torch has them, take a third of the time of the others on a CPU.
+    On a CPU, torch's fused kernels, where they exist, take a third of the time of the others.
     """
 
     of_torch: ClassVar[Maker]
@@ -38,19 +38,19 @@ class Optimiser(ABC):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether a step leaves alone what has no gradient: it reads row-sparse ones as they are.
+        """Whether a step changes only what has a gradient, and so can use row-sparse gradients.
 
-        Otherwise they are made dense first: the same steps, at the tables' cost.
+        Otherwise they are made dense first: the steps are the same, at the cost of whole tables.
         """
         return False
 
     @property
     def is_linear(self) -> bool:
-        """Whether a step is the gradient times the rate, and nothing else."""
+        """Whether a step is the gradient times the rate and nothing else."""
         return False
 
     def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:
-        """Which of torch's kernels make the steps."""
+        """Which of torch's kernels compute the steps."""
         return self.kernels
 
     def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
@@ -63,10 +63,10 @@ class Optimiser(ABC):
 class SGD(Optimiser):
     """Stochastic gradient descent (Kim et al., 2016: rate 1, nothing else).
 
-    Momentum as torch's: the buffer is not scaled by 1 − momentum.
+    Momentum is as in torch: the buffer is not scaled by 1 − momentum.
 
     Raises:
-        ConfigError: Nesterov's momentum without momentum.
+        ConfigError: Nesterov's momentum with a momentum of 0.
     """
 
     of_torch = torch.optim.SGD
@@ -91,18 +91,18 @@ class SGD(Optimiser):
         return not self.momentum and not self.weight_decay
 
     def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:
-        """The fused ones but for plain steps, where the others are faster."""
+        """The fused kernels, except for plain steps, where the others are faster."""
         return {"foreach": self.is_linear, "fused": not self.is_linear}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adam(Optimiser):
-    """Adam (Kingma & Ba, 2015), L2 in the gradient.
+    """Adam (Kingma & Ba, 2015), with L2 in the gradient.
 
-    `betas` = 0, 0.999 is what the tuned LSTMs of Melis et al. (2018) call RMSprop.
+    With `betas` = 0, 0.999 it is what Melis et al. (2018) call RMSprop and use for tuned LSTMs.
 
     Raises:
-        ConfigError: not two betas.
+        ConfigError: there are not two betas.
     """
 
     of_torch: ClassVar[Maker] = torch.optim.Adam
@@ -123,10 +123,11 @@ class Adam(Optimiser):
 
 @dataclass(frozen=True, kw_only=True)
 class AdamW(Adam):
-    """Adam with its decay taken off the weights (Loshchilov & Hutter, 2019).
+    """Adam with decay subtracted from the weights (Loshchilov & Hutter, 2019).
 
-    A step shrinks the weights by lr · weight_decay. The LSTM literature's tiny values (1e-6) are
-    meant for L2 in the gradient: here they do next to nothing, and the model overfits. Use `adam`.
+    A step shrinks the weights by lr · weight_decay. The tiny values of the LSTM literature (1e-6)
+    are meant for L2 in the gradient: here they have almost no effect, and the model overfits. For
+    such values use `adam`.
     """
 
     of_torch = torch.optim.AdamW
@@ -135,7 +136,7 @@ class AdamW(Adam):
 
 @dataclass(frozen=True, kw_only=True)
 class NAdam(Adam):
-    """Adam with Nesterov's momentum (Dozat, 2016), the momentum's schedule as torch's."""
+    """Adam with Nesterov's momentum (Dozat, 2016), with torch's schedule of the momentum."""
 
     of_torch = torch.optim.NAdam
     kernels = FOREACH
@@ -144,7 +145,7 @@ class NAdam(Adam):
 
 @dataclass(frozen=True, kw_only=True)
 class RAdam(Adam):
-    """Adam that is momentum alone until its second moment can be trusted (Liu et al., 2020)."""
+    """Adam that uses only momentum until its second moment is reliable (Liu et al., 2020)."""
 
     of_torch = torch.optim.RAdam
     kernels = FOREACH
@@ -154,7 +155,7 @@ class RAdam(Adam):
 class RMSprop(Optimiser):
     """The gradient over the root of its mean square (Tieleman & Hinton, 2012); ε outside the root.
 
-    Without Adam's correction of the first steps.
+    It has no bias correction for the first steps, unlike Adam.
     """
 
     of_torch = torch.optim.RMSprop
@@ -166,10 +167,10 @@ class RMSprop(Optimiser):
 
 
 class RowAdagrad(torch.optim.Adagrad):
-    """torch's Adagrad, with steps of row-sparse gradients that it has no fast kernel for.
+    """torch's Adagrad, with faster steps for row-sparse gradients.
 
-    Rows without a gradient stay, as a dense one leaves them. A row-sparse gradient is to hold each
-    row once; decay, which moves all rows, is not for it.
+    Rows without a gradient do not change, just as with a dense gradient. A row-sparse gradient must
+    hold each row only once, and cannot be combined with decay, which changes all rows.
     """
 
     @torch.no_grad()
@@ -180,7 +181,7 @@ class RowAdagrad(torch.optim.Adagrad):
                 gradient = parameter.grad
                 if gradient is not None and gradient.is_sparse:
                     self._move_rows(parameter, gradient, lr=group["lr"], eps=group["eps"])
-                    parameter.grad = None  # torch is to move the others alone
+                    parameter.grad = None  # so that torch moves only the others
                     moved.append((parameter, gradient))
         result = super().step(closure)
         for parameter, gradient in moved:
@@ -210,13 +211,13 @@ class Adagrad(Optimiser):
         return not self.weight_decay
 
     def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:
-        """The fused ones on a CPU; torch has none elsewhere."""
+        """The fused kernels on a CPU; torch has none for other devices."""
         return {"fused": all(each.device.type == "cpu" for each in parameters) or None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adadelta(Optimiser):
-    """Steps of the size of the steps before (Zeiler, 2012); `lr` is a factor on them."""
+    """Steps scaled by the size of earlier steps (Zeiler, 2012); `lr` is a further factor."""
 
     of_torch = torch.optim.Adadelta
     lr: Rate = 1.0

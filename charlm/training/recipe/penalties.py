@@ -1,13 +1,13 @@
-"""Penalties beside the criterion: on what the context gives, and on what it has forgotten.
+"""Penalties added to the criterion: on the context's outputs, and on forgetting the last word.
 
-Those of Merity et al. (2017) are means over the batch, taken times its tokens, so that they grow
-and shrink as a loss that is summed over tokens does, whatever the divisor. `exists_TB` is None
-where every place has a word: then a GPU need not count them.
+The activation penalties of Merity et al. (2017) are means over the batch, multiplied by its tokens,
+so that they scale like a loss that is summed over tokens, whatever the divisor. `exists_TB` is None
+if every position has a word, so that a GPU need not count them.
 
-Past-decode regularisation is a sum over tokens: what is predicted next must still tell which word
-was fed in. The decoder belongs to the training, not to the model: it is in resume.safetensors, and
-it is gone when the training has ended. The word vectors that it reads and writes with are the
-output's.
+Past-decode regularisation is a sum over tokens: the predicted distribution must still tell which
+word was read. Its decoder belongs to the training and not to the model: it is stored in
+resume.safetensors and dropped when the training has ended. It uses the output's word vectors for
+both its input and its output.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from charlm.model.outputs.table import WordTable
 
 
 class MeanSquares(torch.autograd.Function):
-    """As `mean_squares`; of torch's own operations each keeps a copy in fp32 for its gradient."""
+    """`mean_squares` without the fp32 copies that torch's own operations keep for gradients."""
 
     @staticmethod
     def forward(ctx: Any, x_TBH: Tensor) -> Tensor:
@@ -34,14 +34,14 @@ class MeanSquares(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_TB: Tensor) -> Tensor:
-        """The gradient of x_TBH in its format."""
+        """The gradient of x_TBH, in its dtype."""
         (x_TBH,) = ctx.saved_tensors
         grad_TBH: Tensor = x_TBH * (grad_TB * (2 / x_TBH.shape[-1])).to(x_TBH.dtype)[..., None]
         return grad_TBH
 
 
 def mean_squares(x_TBH: Tensor) -> Tensor:
-    """The mean of x² over the last dimension, shape (T, B), in fp32 or finer."""
+    """The mean of x² over the last dimension, shape (T, B), in at least fp32."""
     means_TB: Tensor = MeanSquares.apply(x_TBH)  # type: ignore[no-untyped-call]  # torch's own
     return means_TB
 
@@ -49,7 +49,7 @@ def mean_squares(x_TBH: Tensor) -> Tensor:
 def activation_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
     """Activation regularisation: the mean square of the context's outputs, where there is a word.
 
-    Differs from the paper's code in nothing but padding: dropout is in the outputs, as there.
+    Differs from the paper's code only for padding: the outputs are taken after dropout, as there.
     """
     squares_TB = mean_squares(h_TBH)
     return (squares_TB if exists_TB is None else squares_TB[exists_TB]).mean()
@@ -58,7 +58,7 @@ def activation_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
 def temporal_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
     """Temporal activation regularisation: the mean square of the change from step to step.
 
-    Differs from the paper: it takes the outputs after dropout, for the context gives no others.
+    Differs from the paper: the outputs are taken after dropout, since the context gives no others.
     """
     both_TB = None if exists_TB is None else exists_TB[1:] & exists_TB[:-1]
     if len(h_TBH) == 1 or (both_TB is not None and not bool(both_TB.any())):
@@ -70,9 +70,9 @@ def temporal_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
 class PastDecoder(nn.Module):
     """P(x | h) ∝ exp(tanh(A·w + a)·v_x + b_x), w = Σ_y P(y | h)·v_y (Brahma, 2018).
 
-    x is the word fed in where h predicts y; λ times −log P(x | h) is added to the loss. A is one
-    square layer; b is not the output's bias. The paper ties its tables, so that v is the input's
-    table, too. Differs from the paper: v is the output's table whether it is tied or not.
+    x is the word read where h predicts y; λ times −log P(x | h) is added to the loss. A is one
+    square layer; b is not the output's bias. The paper ties its tables, so that its v is also the
+    input's table. Differs from the paper: v is the output's table whether it is tied or not.
     """
 
     def __init__(self, dim: int, n_words: int) -> None:
@@ -81,7 +81,7 @@ class PastDecoder(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_words))
 
     def forward(self, h_NH: Tensor, fed_N: Tensor, *, output: Output) -> Tensor:
-        """−log P(x | h) of the word fed in, in nats, shape (N,), fp32; 0 where it is -1."""
+        """−log P(x | h) of the word read, in nats, shape (N,), fp32; 0 where it is -1."""
         vectors_VE, expected_NE = output.expected_vectors(h_NH)
         decoded_NE = torch.tanh(self.layer(expected_NE))
         return WordTable(vectors_VE, self.bias).nll(decoded_NE, fed_N)

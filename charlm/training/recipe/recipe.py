@@ -1,8 +1,8 @@
-"""The recipe: how a model is trained, apart from what it is.
+"""The recipe: how a model is trained, as opposed to what parts it has.
 
-The loss is a sum over a chunk with an explicit divisor, so that rates and norms keep their meaning:
-`streams` is Kim et al.'s (sum over the steps, mean over the streams; with sentences the sum over a
-sentence, mean over sentences), `tokens` the mean over both.
+The loss is a sum over a chunk with an explicit divisor, so that learning rates and norms keep their
+meaning. `streams` is Kim et al.'s: sum over the steps, mean over the streams (with sentences: sum
+over a sentence, mean over the sentences). `tokens` is the mean over both.
 """
 
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ Weight = Annotated[float, Range(0.0, 1e3)]
 OovInput = Annotated[Literal["unk", "spelling"], Meaning("how an unknown word goes in")]
 Temperature = Annotated[Literal["one", "valid"], Meaning("as trained, or the best on valid.txt")]
 
-STEPS = 200  # of an epoch, where recipe.batch_size is 0
-FEWEST, MOST = 8, 64  # streams or sentences side by side there
+STEPS = 200  # per epoch, aimed at if recipe.batch_size is 0
+FEWEST, MOST = 8, 64  # streams or sentences side by side in that case
 
 FAMILIES = {
     "initialisation": Family("initialisation", Initialisation, INITIALISATIONS),
@@ -83,17 +83,17 @@ class Recipe:
     batching: StreamBatching | SentenceBatching
 
     def batch_size_for(self, text: EncodedText, *, n_processes: int = 1) -> int:
-        """What 0 stands for: that which lets an epoch of a text have `STEPS` steps, as near as
-        eights come to it. Few large steps learn less than many small ones, which take longer.
+        """The batch size that 0 stands for: a multiple of 8 with about `STEPS` steps an epoch.
 
-        Processes get equal shares.
+        It lies between `FEWEST` and `MOST`, and processes get equal shares. Few large steps learn
+        less than many small ones, but many small ones take longer.
         """
         eights = round(self.batching.steps_of_one(text, bptt=self.bptt) / STEPS / FEWEST)
         size = min(max(eights * FEWEST, FEWEST), MOST)
         return max(size // n_processes, 1) * n_processes
 
     def check(self, output: Output) -> None:
-        """Raises ConfigError if an output cannot be trained, or not kept, as this recipe says."""
+        """Raise ConfigError if an output cannot be trained or stored as this recipe says."""
         self.criterion.check(output)
         if self.past_decode_penalty and not output.vector_dim:
             raise ConfigError(

@@ -1,7 +1,7 @@
 """Learning rates over epochs and steps; a schedule is a function of counts, so it needs no state.
 
-An epoch has a rate, kept between epochs and shown; a step multiplies it by a factor of its own.
-`first_epoch` counts epochs from the start of the training: that many have ended.
+Each epoch has a rate, which is stored and shown; each step multiplies it by its own factor.
+`first_epoch` is a number of finished epochs, counted from the start of the training.
 """
 
 import math
@@ -19,37 +19,37 @@ Steps = Annotated[float, Range(0.0, 1e9), Meaning("steps up to the full rate; be
 Factor = Annotated[float, Range(1e-6, 1e6)]
 
 
-FEW = 2  # epochs, in which nobody expects another rate
-SMALL = 0.01  # of the first rate: what a training at less can still gain is little
+FEW = 2  # in so few epochs nobody expects the rate to change
+SMALL = 0.01  # share of the first rate below which a training can gain little
 
 
 class Schedule:
-    """The same rate throughout; each schedule changes some of this."""
+    """The same rate throughout; subclasses override parts of this."""
 
-    divides_all_steps: ClassVar[bool] = False  # so that with more epochs even the first differ
+    divides_all_steps: ClassVar[bool] = False  # True: more epochs change even the first steps
 
     def first_rate(self, rate: float) -> float:
         """The rate of the first epoch; `rate` is the optimiser's."""
         return rate
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
-        """The rate after the epochs whose validation perplexities these are; `rate` so far."""
+        """The next epoch's rate, given the current one and the validation perplexities so far."""
         return rate
 
     def step_factor(self, step: int, n_steps: int) -> float:
-        """What a step's rate is multiplied by; steps count from 0 over the whole training."""
+        """The factor of a step's rate; steps count from 0 over the whole training."""
         return 1.0
 
     def side(self, epoch: int) -> Side:
-        """Which side of a mixture of word and character vectors is read in an epoch, from 0."""
+        """Which side of a mixture of word and character vectors an epoch (from 0) trains."""
         return "both"
 
     def left_out(self, *, n_epochs: int, n_steps: int) -> str:
-        """What so few epochs and steps in all leave out of it, as a note; empty: nothing."""
+        """A note on what the schedule cannot reach in so many epochs and steps; "" if nothing."""
         return ""
 
     def spent(self, rate: float, next_rate: float, *, first: float) -> str:
-        """A note after the epoch that leaves little to gain for the others; empty after others."""
+        """A note after the epoch from which on there is little to gain; "" after other epochs."""
         return ""
 
 
@@ -58,9 +58,9 @@ class Halving(Schedule):
     """Multiply the rate by `factor` after an epoch that gained too little.
 
     The gain is the fall of the validation perplexity against the *previous epoch*, not against the
-    best; no change before `first_epoch` has ended (Kim et al., 2016, and their code). Too little is
-    less than `least_gain`, or than `least_gain_share` of the perplexity before: the papers' 1.0 is
-    1 % at a perplexity of 100, yet 3 % at the 35 of an easy text.
+    best; nothing changes before `first_epoch` has ended (Kim et al., 2016, and their code). Too
+    little is less than `least_gain`, or less than `least_gain_share` of the previous perplexity:
+    the papers' 1.0 is 1 % at a perplexity of 100, but 3 % at the 35 of an easy text.
     """
 
     factor: Annotated[Share, Meaning("what the rate is multiplied by")] = 0.5
@@ -99,7 +99,7 @@ class Divide(Schedule):
     """Divide the rate by `divisor` after each epoch from the `first_epoch`-th on.
 
     Miyamoto & Cho (2016): k = `first_epoch` epochs at the full rate. Zaremba et al. (2014) write
-    "after 6 epochs", and their code first divides when the 7th has ended: `first_epoch` is 7.
+    "after 6 epochs", but their code first divides when the 7th has ended, so `first_epoch` is 7.
     """
 
     divisor: Divisor = 2.0
@@ -116,10 +116,10 @@ class Divide(Schedule):
 class Pretraining(Schedule):
     """Words only for `epochs` epochs, characters only for as many, then both (Miyamoto & Cho, 3.3).
 
-    The optimiser's rate holds where both are read, and is divided as by `divide`; before, it is
-    multiplied by the phase's factor (the paper: 1 and 0.1, at rate 1). The paper does not say what
-    k counts from: in their code it is the start of the training, not of the third phase, so their
-    k = 4 with 2 + 2 epochs divides the rate in the first epoch that reads both.
+    The optimiser's rate holds for the third phase, where it is divided as by `divide`; in the first
+    two it is multiplied by the phase's factor (in the paper 1 and 0.1, at rate 1). The paper does
+    not say where k counts from. In their code it is the start of the training, not of the third
+    phase, so their k = 4 with 2 + 2 epochs divides the rate in the first epoch with both.
     """
 
     epochs: Annotated[Count, Meaning("epochs of words alone, then of characters")] = 2
@@ -144,7 +144,7 @@ class Pretraining(Schedule):
         return rate / self._phase_factor(epoch - 1) * self._phase_factor(epoch)
 
     def _phase_factor(self, epoch: int) -> float:
-        """By what the optimiser's rate is multiplied in the first epoch of a phase."""
+        """The factor of the optimiser's rate in the first epoch of a phase."""
         side = self.side(epoch)
         if side != "both":
             return self.word_factor if side == "word" else self.char_factor
@@ -154,7 +154,7 @@ class Pretraining(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUp(Schedule, ABC):
-    """A linear warm-up; what follows it is a schedule's own."""
+    """A linear warm-up; subclasses decide what follows it."""
 
     divides_all_steps = True
     warm_up: Steps = 0.01
@@ -168,7 +168,7 @@ class WarmUp(Schedule, ABC):
 
     @abstractmethod
     def factor_after(self, step: int, n_steps: int, *, n_warm: int) -> float:
-        """The factor of a step behind the warm-up's `n_warm`."""
+        """The factor of a step after the warm-up's `n_warm` steps."""
 
     def left_out(self, *, n_epochs: int, n_steps: int) -> str:
         if self.warm_up < max(n_steps, 1):
@@ -183,7 +183,7 @@ class WarmUp(Schedule, ABC):
 class Cosine(WarmUp):
     """A linear warm-up, then half a cosine down to `floor` (Loshchilov & Hutter, 2017, eq. 5).
 
-    The first step after the warm-up has the full rate; `floor` would be reached a step behind the
+    The first step after the warm-up has the full rate; `floor` would be reached one step after the
     last.
     """
 
@@ -198,8 +198,8 @@ class Cosine(WarmUp):
 class Linear(WarmUp):
     """A linear warm-up, the full rate up to `hold` of all steps, then a line down to zero.
 
-    Zero would be reached a step behind the last. The warm-up lies within `hold`; one that is
-    longer ends it.
+    Zero would be reached one step after the last. The warm-up is part of `hold`; if it is longer,
+    the line down begins at its end.
     """
 
     hold: Annotated[Share, Meaning("share of all steps at the full rate")] = 0.0
@@ -219,7 +219,7 @@ def _unchanged(n_epochs: int, first_epoch: int) -> str:
 
 
 def _done(step: int, first: int, *, n_steps: int) -> float:
-    """How much of the way from step `first` to the end is done, 0 to 1."""
+    """The share of the steps from `first` to the end that is done, 0 to 1."""
     return min(max(step - first, 0) / max(n_steps - first, 1), 1.0)
 
 

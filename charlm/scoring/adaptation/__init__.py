@@ -1,1 +1,1 @@
-"""Models that follow the text that they read: its weights moved, its words remembered."""
+"""Models that adapt to the text they read, by moving their weights or caching its words."""

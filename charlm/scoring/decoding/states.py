@@ -218,8 +218,7 @@ class StatefulModel:
         return self._prefixes.log_probs(table, place.sums, rows=rows, prefixes=prefixes)
 
     def _table(self, state: State) -> tuple[Floats, _Place, Rows]:
-        """The distribution at the state's place, and its rows there; unselected rows are dropped.
-        """
+        """The distribution at the state's place, and its rows there; unselected rows drop out."""
         place, rows = state._at
         if place.log_probs_NV is None:
             used, where = np.unique(rows, return_inverse=True)

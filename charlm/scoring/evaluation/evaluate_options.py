@@ -22,7 +22,7 @@ from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 
 State = Literal["carried", "sentence"]
-STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
+STATES: dict[str, tuple[State, ...]] = {  # by the value of --state
     "both": ("carried", "sentence"),
     "carried": ("carried",),
     "sentence": ("sentence",),
@@ -30,7 +30,7 @@ STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
 
 
 class Trained(Protocol):
-    """A model of which it is known what it was trained for."""
+    """A model that records whether it was trained on single sentences."""
 
     @property
     def learned_single_sentences(self) -> bool: ...
@@ -77,6 +77,6 @@ class EvaluateOptions:
     ] = None
 
     def states(self, model: Trained) -> tuple[State, ...]:
-        """What is asked for, first as the model was trained: `on_sentence` hears of that."""
+        """The states asked for, the training's first: `on_sentence` gets the figures of that."""
         asked = STATES[self.state]
         return asked[::-1] if model.learned_single_sentences else asked

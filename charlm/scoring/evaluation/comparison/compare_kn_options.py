@@ -10,12 +10,12 @@ from charlm.scoring.evaluation.evaluate_options import STATES, State
 
 Split = Literal["test", "valid"]
 
-TUNING: Split = "valid"  # what weights of mixtures are fitted on
+TUNING: Split = "valid"  # the split on which weights of mixtures are fitted
 
 
 @dataclass(frozen=True)
 class CompareKnOptions:
-    """Which runs are held against which Kneser–Ney model, and on what."""
+    """Which runs are compared with which Kneser–Ney model, and on what."""
 
     data: Data
     _: KW_ONLY
@@ -56,10 +56,10 @@ class CompareKnOptions:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """What is asked for; the bands are of the first."""
+        """The states that are asked for; the frequency bands are those of the first."""
         return STATES[self.state]
 
     def tell(self, stage: str) -> None:
-        """Say what begins."""
+        """Report the stage of work that begins."""
         if self.on_stage is not None:
             self.on_stage(stage)

@@ -109,7 +109,7 @@ def evaluated_text(
     `adaptation` describes how the reader adapts to the text, for the signature.
 
     Raises:
-        DataError: a text without a sentence, or a model that gives no numbers.
+        DataError: a text without a sentence, or a model that gives no finite numbers.
     """
     inventory, states = model.inventory, options.states(model)
     normalisation = None if options.raw else inventory.normalisation

@@ -47,7 +47,7 @@ class OpenedModels:
         return None if inventory is None else inventory.normalisation
 
     def counts(self, model: TokenModel) -> Inventory | None:
-        """The inventory with the model's word counts, for an n-gram model that of a run alike."""
+        """The inventory with a model's word counts: its own, or that of a run with its words."""
         if model.inventory is not None:
             return model.inventory
         return next((r.inventory for r in self.runs if r.vocabulary == model.vocabulary), None)

@@ -60,7 +60,7 @@ class TokenModel(ABC):
         """The values of sentences of tokens, each on its own or all as one stream.
 
         Raises:
-            DataError: a model that gives no numbers.
+            DataError: a model that gives no finite numbers.
         """
 
 

@@ -34,7 +34,7 @@ def evaluate(options: EvaluateOptions) -> tuple[Evaluation, ...]:
     Raises:
         ConfigError: neither files nor data, or both; a split of files; a device or precision that
             is not there; an open vocabulary without a speller.
-        DataError: a text or run that is not what was expected; a model that gives no finite numbers.
+        DataError: a text or run that is not as expected; a model that gives no finite numbers.
         ProcessError: another process ended.
     """
     said = options.model or os.environ.get(VARIABLE)

@@ -100,8 +100,7 @@ class FormCache:
             self._rows = np.concatenate([self._rows, room])
 
     def _keep(self, form_ids: npt.NDArray[np.integer], vectors_NE: Tensor) -> int:
-        """Put vectors into the table while there is room; returns how many fitted, the first ones.
-        """
+        """Put vectors into the table while there is room, and return how many were kept."""
         max_rows = max(1, self._max_bytes // (vectors_NE.element_size() * vectors_NE.shape[1]))
         kept = form_ids[: max_rows - self._n_kept]
         if max_rows <= self.inventory.n_words:

@@ -40,8 +40,7 @@ class OnnxSteps:
         return np.array([self._word_ids.get(token, UNK) for token in tokens], np.int64)
 
     def start(self, n: int, *, state: State | None = None) -> Position:
-        """`n` rows that have read `</s>` alone, or `</s>` after what the single `state` has read.
-        """
+        """`n` rows that have read `</s>` alone, or `</s>` after what `state`, one row, has read."""
         begun = self._stepped(state or self.model.initial_state(1), [END_WORD])
         return begun.gather(np.zeros(n, np.int64))
 

@@ -36,7 +36,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
     Raises:
         ConfigError: an option that does not exist or a number out of range; one run given twice;
             both runs and a vocabulary.
-        DataError: a text or run that is not what was expected; a model that gives no finite numbers.
+        DataError: a text or run that is not as expected; a model that gives no finite numbers.
     """
     require_all_words(parse_pruning(options.prune))
     models = several(options.model)

@@ -58,7 +58,7 @@ def compared_group(
 
     Raises:
         ConfigError: an order or pruning that gives no model; a device that is not there.
-        DataError: a text or run that is not what was expected; a model that gives no finite numbers.
+        DataError: a text or run that is not as expected; a model that gives no finite numbers.
     """
     name = baseline_name(options.order)
     options.tell(f"{name}: estimating from {options.data}/train.txt")

@@ -1,4 +1,4 @@
-"""What `charlm eval` prints: every layout whole, of a model that gives each of 10 words 1/10."""
+"""`charlm eval`: the whole output in every layout, for a model that gives each of 10 words 1/10."""
 
 import json
 import re
@@ -123,7 +123,7 @@ def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(
 ) -> None:
     result = run_eval(*SAID, *options)
     assert result.exit_code == 0
-    # log 10 is no number of fp32: what is printed in full is 1.0000000139 instead of 1
+    # log 10 is not exact in fp32, so that the full output has 1.0000000139 instead of 1.
     rounded = re.sub(r"\d+\.\d{8,}", lambda m: f"{float(m[0]):.6g}", result.stdout)
     assert rounded == printed
     # SRILM's count is explained where it stands.
@@ -200,7 +200,7 @@ def test_several_texts_have_a_block_each(here: Path) -> None:
 
 def test_a_raw_text_says_nothing_of_normalising(here: Path) -> None:
     result = run_eval(*SAID, "--raw")
-    assert "\n<unk> as target: 2 of 3 words" in result.stdout  # B is no word
+    assert "\n<unk> as target: 2 of 3 words" in result.stdout  # B is not in the vocabulary
     assert "normalised" not in result.stdout
 
 

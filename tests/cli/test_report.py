@@ -1,4 +1,4 @@
-"""What `charlm report` prints, and what it refuses; the page itself is the library's matter."""
+"""What `charlm report` prints and refuses; the page itself is tested with the library."""
 
 import inspect
 import json

@@ -1,4 +1,4 @@
-"""What a signal asks of a training, and where it has ended one."""
+"""What a training does on a signal, and what is left after one has ended it."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from charlm.training.train import train
 
 SIZES = ["encoder.encoder.dim=3", "encoder.encoder.widths=1,2", "encoder.encoder.filters=3,4"]
 SIZES += ["context.dim=5", "context.layers=1"]
-EPOCHS = 4  # of half a second
+EPOCHS = 4  # of half a second each
 STOPPED = (
     r"{run}: stopped by {name} after [123] epochs?( and \d+ steps?)?, \d+ s; go on with --resume"
 )
@@ -83,7 +83,7 @@ def await_epoch(process: "subprocess.Popen[str]", run: Path) -> None:
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < limit
         time.sleep(0.002)
-    time.sleep(0.05)  # it is in the next one
+    time.sleep(0.05)  # it is in the next epoch by now
 
 
 @pytest.mark.parametrize(

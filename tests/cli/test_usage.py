@@ -1,4 +1,4 @@
-"""What is refused before a command runs: wrong values, one value too many, wrong guesses."""
+"""What is refused before a command runs: wrong values, superfluous values, misspelled names."""
 
 import shlex
 from pathlib import Path

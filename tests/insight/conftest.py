@@ -1,4 +1,4 @@
-"""Runs that nobody trained: of hand-made word vectors on the disk, of any encoder in memory."""
+"""Untrained runs: with given word vectors on disk, or with any encoder in memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A small inventory, and parts with parameters drawn so large that nothing is near linear."""
+"""A small inventory, and model parts with parameters large enough to be far from linear."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Who does what when, of the processes of one command; what they tell each other is noted."""
+"""The roles of the processes of one command; what they tell each other is recorded."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -110,7 +110,7 @@ def test_the_others_have_the_threads_that_they_are_told_follow_and_know_what_cam
         yield other
 
     monkeypatch.setattr(command, "joined", joined)
-    machine = Machine("cpu", gpus="0,1", processes=2)  # which the first one minds
+    machine = Machine("cpu", gpus="0,1", processes=2)  # which the first process refuses
     found = run_command(Group(), machine=machine, lead=never, follow=follow)
     assert found == "result"
     assert followed == [other, "for all", torch.device("cpu")]

@@ -1,4 +1,4 @@
-"""Processes that charlm starts by itself, replaced by a shell's: what becomes of them."""
+"""Processes that charlm starts itself, replaced by shell scripts: how they end."""
 
 import ctypes
 import os

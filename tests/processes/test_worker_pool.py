@@ -1,4 +1,4 @@
-"""Tasks and their answers, with the other processes replaced by what they would say."""
+"""Tasks and their answers, with the other processes replaced by recorded ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Runs on the disk, as a training leaves them, of models that were filled instead of trained."""
+"""Runs on disk as a training leaves them, of models that were filled instead of trained."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 SaveRun = Callable[..., Path]
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
-TEXT = "a b c a b d\na b c\nh g f e d c b a\nb b <unk> a\na\n"  # of n-gram models
+TEXT = "a b c a b d\na b c\nh g f e d c b a\nb b <unk> a\na\n"  # for n-gram models
 SETTINGS = {
     "encoder": {"type": "char-cnn", "dim": 4, "widths": [1, 2], "filters": [5, 6]},
     "context": {"type": "lstm", "dim": 7, "layers": 1},
@@ -38,7 +38,7 @@ def fill_at_random(model: torch.nn.Module) -> None:
 
 
 def fill_beyond_numbers(model: torch.nn.Module) -> None:
-    """Finite weights that give the word b the probability exp(-6e38), which is no float."""
+    """Finite weights that give the word b the probability exp(-6e38), which underflows."""
     fill_with_zeros(model)
     model.output.words.bias.data[2:4] = torch.tensor([3e38, -3e38])
 

@@ -1,4 +1,4 @@
-"""A corpus with words that would like to be markup, runs trained on it, and their page opened."""
+"""A corpus with words that look like markup, runs trained on it, and their page in a browser."""
 
 import json
 import shutil

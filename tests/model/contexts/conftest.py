@@ -1,4 +1,4 @@
-"""Contexts of one layer against slow loops over the equations of a step."""
+"""A check of one-layer contexts against slow loops over the equations of a step."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,7 @@
-"""Files that something has damaged: one line, or lattices of words that stand in the file.
+"""Damaged files: an error of one line, or lattices with words from the file alone.
 
-CHARLM_MUTATIONS says how many are tried a format; CHARLM_TEST_DATA, a folder, adds its real
-lattices (lattices-kaldi/*.lat.txt.gz).
+CHARLM_MUTATIONS is the number per format; CHARLM_TEST_DATA is a folder whose real lattices
+(lattices-kaldi/*.lat.txt.gz) are added.
 """
 
 import gzip
@@ -137,7 +137,7 @@ def test_a_damaged_file_is_one_line_or_lattices_of_its_words(
         rng = random.Random(seed)
         content = mutated(rng.choice(originals), rng)
         n_read += check(content, rng.choice(["auto", form]), tmp_path / "lattices")
-    assert 0 < n_read < N_MUTATIONS  # damages that do no harm, and damages that do
+    assert 0 < n_read < N_MUTATIONS  # some damages do harm, some do not
 
 
 def test_a_stranger_cannot_make_states_cost_memory(read: Callable[..., list[Lattice]]) -> None:

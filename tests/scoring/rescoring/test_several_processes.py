@@ -1,4 +1,4 @@
-"""Scorers of several processes, which stand side by side in this one and pass pickles."""
+"""Scorers of several processes, simulated in this one, which exchange pickles."""
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -115,7 +115,7 @@ def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
         ("kaldi-lattice", {"line_buffered": True, "weight": ["nn=0.5"]}),
         ("kaldi-lattice", {"context": "previous"}),
         ("kaldi-lattice", {"weight": ["words=1.5", "oov=-3"]}),
-        ("slf", {"recombine": 2, "beam": 9.0}),  # which are written down
+        ("slf", {"recombine": 2, "beam": 9.0}),  # these go into the files
     ],
 )
 def test_lists_and_lattices_come_out_as_from_one_process(

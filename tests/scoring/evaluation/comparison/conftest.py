@@ -1,4 +1,4 @@
-"""A corpus of single letters, and comparisons that are asked for their figures by name."""
+"""A corpus of single letters, and comparisons with shortcuts to their figures."""
 
 from collections.abc import Callable
 from pathlib import Path

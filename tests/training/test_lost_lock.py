@@ -1,4 +1,4 @@
-"""A training whose folder was taken away writes nothing more, above all not into another's run."""
+"""A training whose folder was taken away writes nothing more, least of all into another run."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A training that is stopped on purpose goes on to the same bits, and only with what it began."""
+"""A training stopped on purpose resumes to the same bits, and only with its own settings."""
 
 import json
 import shutil
@@ -157,7 +157,7 @@ def test_a_run_that_is_given_more_epochs_ends_at_the_bits_of_one_that_was_begun_
     assert bits(tmp_path / "run") == bits(tmp_path / "whole")
     run, whole = load_info(tmp_path / "run"), load_info(tmp_path / "whole")
     assert run.settings == whole.settings
-    # What is said again, or left out, is what the run has now.
+    # Options that are repeated or left out have the values of the run.
     assert train_toy(epochs=None, resume=True) == result
 
 
@@ -193,7 +193,7 @@ def test_another_text_than_the_run_was_begun_with_is_refused(
     before = sorted(path.name for path in (tmp_path / "run").iterdir())
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True, data=other)
-    # `encoded/` would say that a finished run is not.
+    # `encoded/` would make a finished run look unfinished.
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
     assert str(caught.value) == (
         f"{other / split}.txt: not the text that the run was begun with; give that one with --data"

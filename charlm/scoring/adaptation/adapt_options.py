@@ -15,7 +15,7 @@ from charlm.options import Opt
 
 Adapt = Literal["none", "dynamic", "cache", "both"]
 
-CHOOSE = "choose"  # as the value of --adapt-rates
+CHOOSE = "choose"  # the value of --adapt-rates that asks for a choice
 GROUP = "Adaptation"
 LAMBDA = "lambda"  # not a possible field name in Python
 MOST_SHARE = 0.999  # a cache alone gives no probability to words that it does not hold

@@ -22,7 +22,7 @@ from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "mean-squares.safetensors"
-MOST_READ = 1 << 24  # tokens of a text, since their ids are held in memory
+MOST_READ = 1 << 24  # most tokens of a text; their ids are held in memory
 # Krause et al. read 100 streams to the end, in chunks as long as their segments. Here 100 chunks,
 # from the beginnings of the 100 streams, are enough.
 N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 100

@@ -1,6 +1,6 @@
 """A cache of the words that followed similar contexts (Grave et al., 2017).
 
-The paper is "Improving neural language models with a continuous cache".
+In "Improving neural language models with a continuous cache", they mix
 P(w) = (1 − λ) P_model(w) + λ P_cache(w), where P_cache(w) is the share of w in Σ exp(θ h·hᵢ) over
 the last positions i, and hᵢ is the vector from which the output predicted the word at i. With θ = 0
 it is the share of w among the last words. Before the first word the cache is empty, and P is the

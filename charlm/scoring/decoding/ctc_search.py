@@ -87,7 +87,7 @@ class _Words:
     row: int
     lm_log_prob: float = 0.0
     bonus: float = 0.0  # beta and offsets
-    worths: dict[str, float] = field(default_factory=dict)  # by the letters that follow
+    worths: dict[str, float] = field(default_factory=dict)  # of the letters that follow
 
 
 @dataclass

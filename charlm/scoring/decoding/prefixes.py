@@ -1,9 +1,9 @@
 """The probability that the next word begins with given letters, which decoders need within a word.
 
-P(prefix) = Σ P(v) over the vocabulary's words that begin with the prefix. A speller s adds P(<unk>)
-· (s(prefix) − Σ s(v) over these words) / (1 − Σ s(v) over all words), because it also spells the
-vocabulary's words, for which `<unk>` never stands. In a sorted vocabulary, words with the same
-beginning are adjacent, so that each sum is the difference of two running sums.
+P(prefix) = Σ P(v) over the vocabulary's words that begin with the prefix. A speller s adds
+P(<unk>) · (s(prefix) − Σ s(v) over these words) / (1 − Σ s(v) over all words), because it also
+spells the vocabulary's words, for which `<unk>` never stands. In a sorted vocabulary, words with
+the same beginning are adjacent, so that each sum is the difference of two running sums.
 """
 
 import math

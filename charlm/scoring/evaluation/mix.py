@@ -318,7 +318,7 @@ def _measured(scores: WordScores, weight: float) -> MixedStream:
 
 
 def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: WordScores) -> Gain:
-    """What the mixture gains over that of the streams with these scores.
+    """The gain of `mixed` over the best mixture of the streams whose scores are given.
 
     Tokens to which neither gives a probability above 0 are left out of the difference, as they are
     of both perplexities.

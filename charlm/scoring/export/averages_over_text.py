@@ -1,4 +1,4 @@
-"""Running a model over many streams of text side by side, one word a step, given or drawn.
+"""Running a model over many streams of text side by side, one given or drawn word per step.
 
 Texts are word ids with every sentence closed by `</s>`, as in training and evaluation. `<s>` is
 inserted only where an n-gram model is made from them, since its n-grams begin with it.
@@ -148,10 +148,10 @@ def ngram_ids(word_ids: Ids) -> Ids:
 
 
 def neural_ids(n_words: int) -> npt.NDArray[np.int64]:
-    """For each n-gram word id, the neural model's id, −1 for `<s>`; `n_words` counts the latter.
+    """For each n-gram word id, the neural model's id; −1 for `<s>`.
 
-    Both models list their words in the same order; n-gram models have three marks first, neural
-    models two.
+    `n_words` is the number of the neural model's words. Both models list their words in the same
+    order; n-gram models have three marks first, neural models two.
     """
     ids = np.arange(-1, n_words)
     ids[[ngram_words.UNK, ngram_words.START, ngram_words.END]] = UNK, -1, END
@@ -159,7 +159,7 @@ def neural_ids(n_words: int) -> npt.NDArray[np.int64]:
 
 
 def ngram_numbers(n_words: int) -> npt.NDArray[np.int64]:
-    """For each neural word id, the n-gram model's id; `n_words` counts the former."""
+    """For each of a neural model's `n_words` word ids, the n-gram model's id."""
     ids = np.arange(1, n_words + 1)
     ids[[END, UNK]] = ngram_words.END, ngram_words.UNK
     return ids

@@ -1,6 +1,6 @@
 """A run as two networks for onnxruntime, in a folder.
 
-Where Python once saw a size as a plain number, torch's exporter silently makes it a constant, and
+Where Python code uses a size as a plain number, torch's exporter silently makes it a constant, and
 the network works for one batch size only. So the exported networks are compared with torch at
 several batch sizes.
 """

@@ -39,7 +39,7 @@ class Shape:
 
     @torch.no_grad()
     def weights(self, log_probs_NV: Tensor) -> Tensor:
-        """What each word is drawn in proportion to, shape (N, V); the argument is not changed."""
+        """Weights for drawing words in proportion, shape (N, V); the argument does not change."""
         scores_NV = log_probs_NV
         if self.no_unk:
             scores_NV = scores_NV.clone()

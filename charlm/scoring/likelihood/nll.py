@@ -55,7 +55,7 @@ class FormRows(ABC):
     def of(self, form_ids: Ids, spellings: Sequence[str]) -> Tensor:
         """The vector of each form, (…, E); `spellings[i]` is the form with id V + i.
 
-        A spelling is read as `<unk>` if the model was trained that way.
+        Spellings are read as `<unk>` if `oov_input` says so.
         """
         n_words = self.inventory.n_words
         numbers = form_ids if self.by_spelling else as_words(form_ids, n_words)

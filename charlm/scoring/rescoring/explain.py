@@ -5,7 +5,7 @@ words, …) and of the weighted log-probabilities that scorers give to its words
 two totals is added up in that order: first the features, then the words from left to right, the end
 last. The deciding part is the largest one, either a word or the features together. It is not the
 part that changes the sign, which may be a trifle after a word that brings nearly all. The deciding
-word may be one that both hypotheses have, since what follows a different word may surprise a model.
+word may be one that both hypotheses have, since a different word before it may change its score.
 """
 
 import re

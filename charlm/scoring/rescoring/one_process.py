@@ -1,4 +1,4 @@
-"""Runs a command's scorers, in this process without torch or through `several_processes`."""
+"""Runs a command with its scorers: in this process without torch, or by `several_processes`."""
 
 from collections.abc import Callable
 from dataclasses import replace

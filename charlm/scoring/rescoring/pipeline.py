@@ -1,4 +1,4 @@
-"""The way of lists through rescoring: normalised, scored, weighted, counted.
+"""The pipeline of rescoring: lists are normalised, scored, weighted and counted.
 
 Many lists are scored together, since they share prefixes and fill batches. With a memory they are
 taken one by one, since each list's scores depend on the hypotheses chosen before it. Lattices come

@@ -73,7 +73,7 @@ class ScoreOptions(OutputOptions, ListOptions):
 
     @property
     def goes_to_folder(self) -> bool:
-        """Whether the output is a folder: by its slash, by what exists, or as the lists are one."""
+        """Whether the output is a folder: it ends in a slash, is one, or the lists are one."""
         if not isinstance(self.out, str | Path):
             return False
         if Path(self.out).exists() and not str(self.out).endswith("/"):

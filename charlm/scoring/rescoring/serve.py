@@ -1,8 +1,8 @@
 """`charlm serve`: JSON lines in, JSON lines out, with the models kept loaded.
 
-Each line is answered before the next one is read. A wrong line is answered by `{"id": …, "error":
-…}` and has no other effect: the program on the other side must neither wait for an answer nor lose
-its model.
+Each line is answered before the next one is read. A wrong line is answered by
+`{"id": …, "error": …}` and has no other effect: the program on the other side must neither wait for
+an answer nor lose its model.
 """
 
 import io

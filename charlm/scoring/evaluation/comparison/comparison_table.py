@@ -194,7 +194,7 @@ class _Contest:
     def _drawn(
         self, entries: Sequence[_Entry], state: State, *, inside_N: npt.NDArray[np.bool_]
     ) -> PairedBootstrap:
-        """A bootstrap over the tokens inside alone."""
+        """A bootstrap that counts only the tokens for which `inside_N` is true."""
         log10s_KN = np.stack([entry.log10s[state] for entry in entries])
         starts = self.scores.starts
         return PairedBootstrap(

@@ -40,9 +40,9 @@ GIVEN = "given_"  # prefix for a user's column with the name of one of ours
 def surprisal(options: SurprisalOptions) -> SurprisalTable:
     """The surprisal of every written word, with the other predictors that regressions need.
 
-    `result.header` and `result.rows()` are the table; in pandas it is `DataFrame(result.rows(),
-    columns=result.header)`. The surprisals of a sentence's words and of its end, which is stored in
-    the items, sum to the value that `charlm eval` gives the sentence.
+    `result.header` and `result.rows()` are the table; for pandas it is
+    `DataFrame(result.rows(), columns=result.header)`. The surprisals of a sentence's words and of
+    its end, which is stored in the items, sum to the value that `charlm eval` gives the sentence.
 
     >>> found = charlm.surprisal("corpus/test.txt", model="exp/first")
     >>> found.header[:3], next(iter(found.rows()))[:3]

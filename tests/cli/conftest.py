@@ -21,7 +21,7 @@ SETTINGS = {
 
 @pytest.fixture
 def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a trained run under exp/."""
+    """A working folder with a trained run in exp/."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_run, "exp/first")
     return tmp_path

@@ -85,7 +85,7 @@ def plain(text: str) -> str:
 
 
 def default_of(parameter: inspect.Parameter) -> object:
-    """A default as it can be compared: paths as text, no value and no values alike."""
+    """A default in a comparable form: paths as text, None and empty sequences alike."""
     value = parameter.default
     if value is inspect.Parameter.empty:
         return "required"
@@ -111,7 +111,7 @@ def command_options(name: str) -> dict[str, object]:
 
 
 def function_options(function: Callable[..., object]) -> dict[str, object]:
-    """The parameters of a public function, less those that listen to its progress."""
+    """The parameters of a public function, without its progress callbacks."""
     return {
         name: default_of(parameter)
         for name, parameter in inspect.signature(function).parameters.items()

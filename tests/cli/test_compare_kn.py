@@ -88,7 +88,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save) -> Path:
 
 @pytest.fixture
 def save(save_uniform: Callable[..., Path]) -> Save:
-    """Saves a run of these words, </s> and <unk> that gives all the same, as of the corpus."""
+    """Saves a run of these words, </s> and <unk>, all equally probable, as if from the corpus."""
 
     def saved(folder: str, words: str) -> Path:
         inventory = inventory_of([list(words), ["<unk>"]], min_char_count=1)
@@ -103,7 +103,7 @@ def run_compare(*arguments: str) -> Result:
 
 
 def steady(printed: str) -> str:
-    """What was printed, less times and hashes."""
+    """The output, without times and hashes."""
     seconds = r"^(\S+ +[-\d]+ +[-\d]+  0\.0  ) *\d+\.\d(?=  )"
     printed = re.sub(seconds, r"\1   TIME", printed, flags=re.M)
     printed = re.sub(r"words, [0-9a-f]{12}\n", "words, HASH\n", printed)

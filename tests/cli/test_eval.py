@@ -82,7 +82,7 @@ def run_eval(*arguments: str) -> Result:
 
 
 def unsigned(printed: str) -> str:
-    """What was printed, less the hashes of signatures, which another test reads."""
+    """The output without the hashes of signatures, which another test reads."""
     signed = r"charlm:\S+?\|model:[0-9a-f]{12}\|vocab:[0-9a-f]{12}\|data:[0-9a-f]{12}"
     printed = re.sub(signed, "SIGNED", printed)
     return printed.replace("start:</s>|oov_input:unk|norm:NFC+lower|precision:fp32", "MADE")
@@ -140,7 +140,7 @@ def test_the_probabilities_of_several_texts_lack_one_token_as_those_of_one_text_
 
 
 def train_for_sentences() -> None:
-    """Let the run be one of `charlm train --for sentences`."""
+    """Mark the run as trained by `charlm train --for sentences`."""
     info = json.loads(Path("exp/first/run.json").read_text())
     info["settings"]["recipe"]["batching"] = {"type": "streams", "reset": 0.5}
     Path("exp/first/run.json").write_text(json.dumps(info))

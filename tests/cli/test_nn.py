@@ -44,7 +44,7 @@ y                                         0.000
 def made_up(
     words: Sequence[str], *, k: int, at: list[str] | None, **_: object
 ) -> tuple[Neighbourhood, ...]:
-    """Answers as the library gives them, of a table instead of a model."""
+    """Answers as the library gives them, from a table instead of a model."""
     unknown = [("look", 0.6), ("[noise]", 0.5)]  # one fewer, since the numbers may differ
     return tuple(
         Neighbourhood(

@@ -35,7 +35,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The weights that nobody interrupts."""
+    """The weights of a training that nobody interrupts."""
     run = tmp_path_factory.mktemp("runs") / "whole"
     train(**options(corpus, run))
     return (run / "model.safetensors").read_bytes()
@@ -49,7 +49,7 @@ def options(corpus: Path, run: Path) -> dict[str, object]:
 
 @pytest.fixture
 def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Starts a training into tmp_path/run; whatever is left of it goes in the end."""
+    """Starts a training into tmp_path/run; the process is killed at the end if it still runs."""
     started = []
 
     def begin(*more: str) -> "subprocess.Popen[str]":

@@ -42,7 +42,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def _one_second_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that goes on by a second whenever the trainer looks, on a busy machine as well."""
+    """A clock that advances by a second at each look of the trainer, on busy machines as well."""
     clock = SimpleNamespace(perf_counter=map(float, count()).__next__)
     monkeypatch.setattr(trainer, "time", clock)
 

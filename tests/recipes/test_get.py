@@ -26,7 +26,7 @@ SPLITS = ("train", "valid", "test")
 
 
 class Publisher(BaseHTTPRequestHandler):
-    """Gives files by their path, from where it is asked to, and breaks off where it is told to."""
+    """Serves files by path, from the requested offset, and breaks off where it is told to."""
 
     def __init__(self, files: dict[str, bytes], *arguments: Any, **options: Any) -> None:
         self.files = files
@@ -90,7 +90,7 @@ def zipped(texts: dict[str, str]) -> bytes:
 
 
 def publish(tree: Tree, files: dict[str, bytes], contents: dict[str, bytes]) -> dict[str, str]:
-    """Put files where the table says, with their hashes in it; returns their paths by name."""
+    """Publishes files as the table says, and writes their hashes into it; returns paths by name."""
     table, paths = tree.root / "recipes" / "addresses.tsv", {}
     lines = table.read_text().splitlines()
     for number, line in enumerate(lines):

@@ -70,7 +70,7 @@ def lower_run(saved_run: SaveRun) -> Path:
 
 @pytest.fixture
 def spelled_run(lower_run: Path, add_speller: SaveRun) -> Path:
-    """The same with a speller that tells letters apart."""
+    """The same run with a speller that distinguishes letters."""
     return add_speller(lower_run, fill=partial(torch.nn.init.uniform_, a=-1, b=1))
 
 
@@ -82,7 +82,7 @@ def uniform(saved_run: SaveRun) -> Path:
 
 @pytest.fixture
 def run(saved_run: SaveRun) -> Path:
-    """A run whose model tells words and contexts apart."""
+    """A run whose model distinguishes words and contexts."""
     return saved_run("random")
 
 

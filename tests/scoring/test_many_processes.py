@@ -92,7 +92,7 @@ def test_two_processes_find_and_write_what_one_does(
 
 
 def fields(path: Path) -> list[Any]:
-    """What is a number is compared as one."""
+    """The fields of a line; numbers are compared as numbers."""
     found: list[Any] = []
     for field in path.read_text().replace("\n", "\t\n\t").split("\t"):
         try:

@@ -33,10 +33,10 @@ class Killed(BaseException):
 
 
 class Disk:
-    """Counts the system calls of writing; the one with number `fatal` goes wrong.
+    """Counts the system calls of writing; the one with number `fatal` fails.
 
-    `full`: it fails, and every write after it. `killed`: the program ends there, and what it had
-    half written stays behind.
+    `full`: that call and every later write fail. `killed`: the program ends there, and half-written
+    files stay behind.
     """
 
     def __init__(self, mode: Mode, fatal: int) -> None:

@@ -17,7 +17,7 @@ TrainToy = Callable[..., Any]
 
 
 class Thief(Silence):
-    """Does something to the run after so many steps, or as soon as these words are said."""
+    """Does something to the run after so many steps, or when these words are logged."""
 
     def __init__(self, act: Callable[[], object], *, n_steps: int = 0, words: str = "-") -> None:
         self.act, self.n_steps, self.words = act, n_steps, words

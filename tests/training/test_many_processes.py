@@ -107,7 +107,7 @@ def asked(toy_corpus: Path, tiny: tuple[str, ...]) -> Callable[..., dict[str, An
 def pairs(
     asked: Callable[..., dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
-    """A folder of runs that two processes trained together, by name."""
+    """A folder with runs that two processes trained together, by name."""
     folder = tmp_path_factory.mktemp("pairs")
     jobs: list[tuple[str, dict[str, Any]]] = []
     for name, job in EXACT.items():

@@ -27,7 +27,7 @@ STEPS = 6  # three in each of two epochs
 
 
 class Clock(Silence):
-    """A watch that stands still until so many steps are made; then a day has gone by."""
+    """A clock that stands still until so many steps are done; then a day has passed."""
 
     def __init__(self, n_steps: int) -> None:
         self.n_steps, self.now = n_steps, 0.0
@@ -63,7 +63,7 @@ class Counter(Silence):
 
 @pytest.fixture
 def stop_after(monkeypatch: pytest.MonkeyPatch, train_toy: TrainToy) -> Callable[..., Any]:
-    """A training whose --max-time is over after so many steps."""
+    """A training whose --max-time ends after so many steps."""
 
     def run(n_steps: int, **options: Any) -> Any:
         clock = Clock(n_steps)

@@ -31,9 +31,9 @@ TrainToy = Callable[..., Any]
 def test_two_epochs_give_the_perplexities_that_they_always_gave(
     train_toy: TrainToy, tiny: tuple[str, ...]
 ) -> None:
-    """The golden run: these figures come from charlm itself, and no change may move them unsaid.
+    """The golden run: these figures come from charlm itself, and no change may move them silently.
 
-    Without dropout, whose draws differ from one kind of processor to another.
+    It has no dropout, whose draws differ from one kind of processor to another.
     """
     history = []
 

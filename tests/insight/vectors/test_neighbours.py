@@ -54,7 +54,7 @@ class LetterCounts(Encoder):
 
 @pytest.fixture
 def run_of(in_memory: RunOf) -> RunOf:
-    """A run in memory; only its encoder and vocabulary mean something."""
+    """A run in memory, of which only the encoder and the vocabulary matter."""
 
     def make(encoder: Encoder, *, normalisation: Normalisation | None = None) -> LoadedRun:
         text = [[word] * (len(WORDS) - rank + 1) for rank, word in enumerate(WORDS)]
@@ -115,7 +115,7 @@ def test_the_end_the_unknown_word_and_the_word_itself_are_no_neighbours(run_of: 
 
 
 class Gated(LetterCounts):
-    """Has a tap of one number besides, as a gate has."""
+    """Has a further tap of one number, as a gate has."""
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         taps = super().taps(forms)

@@ -69,7 +69,7 @@ OF_ALL = {"dim": 6, "layers": 2}  # for parts that have these options
 
 
 def all_settings() -> list[dict[str, Any]]:
-    """Small settings of every context, in every way that is listed."""
+    """Small settings of every context, with all listed variants."""
     return [
         {"type": name} | {k: v for k, v in OF_ALL.items() if k in options_of(part)} | options
         for name, part in CONTEXTS.items()
@@ -96,7 +96,7 @@ def fixture_x() -> torch.Tensor:
 
 @pytest.fixture
 def state(context: Context) -> State:
-    """One that is not the initial one."""
+    """A state that is not the initial one."""
     before = torch.randn(4, STREAMS, INPUT_DIM, generator=torch.Generator().manual_seed(9))
     after: State = context(before, context.initial_state(STREAMS))[1]
     return after

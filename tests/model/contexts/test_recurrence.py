@@ -77,7 +77,7 @@ def one_layer(build: Build, settings: dict[str, Any], **more: Any) -> Context:
 
 
 def leaf_rates(settings: dict[str, Any]) -> dict[str, float]:
-    """Zoneout of the output and, where there is a memory beside it, another rate for that."""
+    """Zoneout of the output and, if there is a separate memory, another rate for it."""
     memory = {"memory_zoneout": 0.75} if settings["type"] == "lstm" else {}
     return {"zoneout": 0.25, **memory}
 

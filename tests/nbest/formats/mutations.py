@@ -202,7 +202,7 @@ def seeds(name: str) -> list[Files]:
 
 
 def mutated(content: bytes, dice: random.Random) -> bytes:
-    """One thing broken."""
+    """A text with one thing broken."""
     way = dice.randrange(8)
     at, to = sorted(dice.randrange(len(content) + 1) for _ in range(2))
     if way == 0:  # cut
@@ -239,7 +239,7 @@ def broken(name: str, number: int) -> dict[str, bytes]:
 
 
 def stored(files: dict[str, bytes], folder: Path) -> Path:
-    """These files and no others below `folder`; the path to read."""
+    """Writes these files and no others below `folder`; returns the path to read."""
     for path in folder.rglob("*"):
         if path.is_file():
             path.unlink()  # folders stay, since removing them takes longer than all the rest
@@ -251,7 +251,7 @@ def stored(files: dict[str, bytes], folder: Path) -> Path:
 
 
 def outcome(name: str, path: Path, files: dict[str, bytes]) -> str:
-    """What became of a broken list, told in a word; AssertionError where a promise is broken."""
+    """What became of a broken list, in one word; AssertionError if a promise is broken."""
     with suppress(CharlmError), open_lists(Source(path)):  # detection may refuse it, or be wrong
         pass
     try:
@@ -299,7 +299,7 @@ def values(text: str) -> list[object]:
 
 
 def stands(name: str, hypothesis: Hypothesis) -> bool:
-    """Whether the words stand on the line that the hypothesis says it is from."""
+    """Whether the words are on the line that the hypothesis claims to come from."""
     file, _, number = re.sub(r": .*", "", hypothesis.place).rpartition(":")
     lines = Path(file).read_bytes().decode("utf-8-sig").split("\n")[int(number) - 1 :]
     if name in JSON:  # an object may span many lines, and words may have escapes
@@ -322,7 +322,7 @@ def stands(name: str, hypothesis: Hypothesis) -> bool:
 
 
 def rescored(chosen: Format, lists: list[NbestList]) -> None:
-    """Writes the lists with scores, and the other way round; refused where `charlm` is there."""
+    """Writes the lists with scores, and in reverse order; refused if `charlm` is there already."""
     for reranked in (False, True):
         items = [
             Rescored(

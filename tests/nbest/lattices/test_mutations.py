@@ -72,7 +72,7 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
 
 
 def check(content: bytes, form: str, path: Path) -> bool:
-    """Whether it was read; anything but an error of one line is a failure of the test."""
+    """Whether it was read; anything but an error of one line fails the test."""
     path.write_bytes(content)
     try:
         lattices = list(read_lattices(Source(path), form=form))
@@ -91,7 +91,7 @@ def check(content: bytes, form: str, path: Path) -> bool:
 
 
 def check_written(found: list[RescoredLattice], path: Path) -> None:
-    """What is written can be read again, and counts the same; or one line says why it is not."""
+    """The output can be read again with the same totals; or one line says why not."""
     try:
         text = "".join(rescored_text(each).text for each in found)
         scales = [decoder_scales(each) for each in found]

@@ -21,7 +21,7 @@ BLOCKS = [
 
 
 class Beside(WorkerPool[BlockTask, BlockAnswer]):
-    """Processes that each have a reader of their own, and are asked in turns."""
+    """Simulated processes, each with a reader of its own, called one after another."""
 
     def __init__(self, readers: Sequence[BlockReader]) -> None:
         super().__init__(Group(0, len(readers)), readers[0])

@@ -24,7 +24,7 @@ LISTS = "u\t-1\ta b\nu\t-2\ta c\nu\t-3\tzz\nv\t-1\tb\nv\t-1\tb h\nw\t-1\tc\n"
 
 
 class Beside(WorkerPool[Task, Any]):
-    """Processes that each have scorers of their own, and are asked in turns, by pickles."""
+    """Simulated processes, each with scorers of its own, called one after another by pickles."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
         super().__init__(Group(0, len(workers)), workers[0])
@@ -140,7 +140,7 @@ def test_lists_and_lattices_come_out_as_from_one_process(
 
 
 def fields(text: str) -> list[Any]:
-    """What is a number is compared as one."""
+    """The fields of a line; numbers are compared as numbers."""
     found: list[Any] = []
     for field in text.replace(",", " ").split():
         try:

@@ -1,7 +1,8 @@
-"""A corpus of a few sentences and a run trained on it, tiny, made once for all tests.
+"""Fixtures for all tests: a corpus of a few sentences, and a tiny run trained on it.
 
-Nothing may write into either: who needs to change a file works on a copy. Tests that open a page
-need playwright and Chromium; without them they are skipped, unless CHARLM_REQUIRE_CHROMIUM is set.
+Both are made once, and no test may write into them: a test that changes a file works on a copy.
+Tests that open a page need playwright and Chromium. Without these they are skipped, unless
+CHARLM_REQUIRE_CHROMIUM is set.
 """
 
 import importlib
@@ -18,7 +19,7 @@ import pytest
 
 from charlm.runtime import has_bf16_on_cpu, prepare_torch
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when a test imports torch
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch reads it when it is imported
 prepare_torch()
 # Under nohup, or behind `&`, these are ignored, and so they would be by every program started here.
 for number, handler in (
@@ -77,7 +78,7 @@ def _no_model_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything in float64, also what a model makes in fp32 on purpose."""
+    """Computes everything in float64, including what a model computes in fp32 on purpose."""
     import torch
 
     before = torch.get_default_dtype()
@@ -99,7 +100,7 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def kenlm() -> ModuleType:
-    """KenLM's Python module: without it a test is skipped, unless CHARLM_REQUIRE_KENLM is set."""
+    """KenLM's Python module; without it the test is skipped, unless CHARLM_REQUIRE_KENLM is set."""
     from charlm.ngram.kenlm_model import has_kenlm
 
     if not has_kenlm():
@@ -141,7 +142,7 @@ def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session")
 def run_info() -> Callable[..., Any]:
-    """A RunInfo, what run.json says, of a model that nobody trained; arguments say otherwise."""
+    """A RunInfo (the contents of run.json) of an untrained model; arguments change its fields."""
     import charlm
     from charlm.run.folder import RunInfo
 
@@ -166,9 +167,9 @@ def run_info() -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def save_run(run_info: Callable[..., Any]) -> Callable[..., Path]:
-    """Writes a model that nobody trained as a training would: what it is, its words, its weights.
+    """Writes an untrained model as a training would: its description, words and weights.
 
-    `settings` are those that build_model gives; what stands in `recipe` is added to them.
+    `settings` are those that build_model takes; the contents of `recipe` are added to them.
     """
     from charlm.model.language_model import LanguageModel
     from charlm.run.folder import MODEL, VOCABULARY
@@ -224,7 +225,7 @@ def add_speller() -> Callable[..., Path]:
 
 
 def exported(run: Path, folder: Path, *, int8: bool = False) -> Path:
-    """The run without torch; its test is skipped where the exporter's packages are missing."""
+    """The run without torch; the test is skipped if the exporter's packages are missing."""
     for package in ("onnx", "onnxscript", "onnxruntime"):
         pytest.importorskip(package, reason=f"{package} is not installed: charlm[onnx]")
     from charlm.scoring.export.export import export
@@ -259,7 +260,7 @@ def browser() -> Iterator[object]:
 
 
 class Watched:
-    """A page, and all that it says and asks for."""
+    """A page, with all its messages and requests."""
 
     def __init__(self, browser: object, address: str, *, ready: str, **options: object) -> None:
         self.context = browser.new_context(**options)  # type: ignore[attr-defined]
@@ -277,7 +278,7 @@ class Watched:
 
 @pytest.fixture
 def watch(browser: object) -> Iterator[Callable[..., Watched]]:
-    """Opens a page and waits until it shows what is `ready`; it is closed behind the test."""
+    """Opens a page and waits until it shows `ready`; the page is closed after the test."""
     opened: list[Watched] = []
 
     def at(address: str, *, ready: str = ".chart", **options: object) -> Watched:

@@ -1,4 +1,4 @@
-"""What a caller brings by mistake: one line that says so, or what was plainly meant."""
+"""Mistaken arguments of Python callers: one line that says so, or what was plainly meant."""
 
 import inspect
 import pickle
@@ -145,7 +145,7 @@ def taken(
         ("names", iter(["a", "b"]), ("a", "b")),
         ("names", np.array(["a", "b"]), ("a", "b")),
         ("names", "a", "a"),
-        ("settings", "a=1", ("a=1",)),  # and not its letters
+        ("settings", "a=1", ("a=1",)),  # as one setting, not as letters
         ("settings", ["a=1"], ("a=1",)),
         ("files", (Path(each) for each in "ab"), (Path("a"), Path("b"))),
         ("files", Path("a"), Path("a")),

@@ -1,7 +1,7 @@
-"""Whatever a user can get wrong is one line on stderr and an exit status, in every command.
+"""Every mistake of a user gives one line on stderr and an exit status, in every command.
 
-A row is a command line and what follows `charlm: `; a `…` stands for words that are another
-library's. The files that the rows name are made below.
+A row is a command line and what follows `charlm: `; a `…` stands for another library's words. The
+files that the rows name are made below.
 """
 
 import re
@@ -29,7 +29,7 @@ NO_TEXT = "no such file; expected one sentence a line, words between blanks"
 GZIP = "broken compressed file (…); expected a whole one"
 BINARY = "found a NUL byte; expected text, not a binary file"
 CLEAN = "`charlm prep --invalid replace` or `drop` cleans it"
-ESCAPED = r"'\x1b[31mx\x1b[0m y'"  # repr, and no control character
+ESCAPED = r"'\x1b[31mx\x1b[0m y'"  # the repr, without control characters
 
 TRAIN = [
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),

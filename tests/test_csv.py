@@ -51,7 +51,7 @@ def test_csv_is_refused(
 ) -> None:
     named = [READERS[name] for name in ("score", "tune", "refs", "vocab")]
     if read in named and table.read_text() == HEADED:
-        return  # lists and references whose columns have names
+        return  # lists and references, whose columns have names
     with pytest.raises(DataError, match=r"a\.csv: looks like CSV \(begins 'u?.*'\); expected "):
         read(table, tiny_run, tmp_path)
 

@@ -1,4 +1,4 @@
-"""The examples in docstrings of what Python users call: they stand there, and they work."""
+"""The public functions have examples in their docstrings, and the examples work."""
 
 import doctest
 import inspect
@@ -18,7 +18,7 @@ FUNCTIONS = [
     name
     for name in charlm.__all__
     if inspect.isfunction(getattr(charlm, name))
-    and name not in ("export", "report", "serve")  # they take long, or standard input
+    and name not in ("export", "report", "serve")  # they take long, or read standard input
 ]
 GLOBALS = {"charlm": charlm, "json": json, "math": math}
 FILES = {

@@ -1,4 +1,4 @@
-"""Text of older tools: every command makes of it in Latin-1 what it makes of it in UTF-8."""
+"""Every command gives the same results for a text in Latin-1 as for the text in UTF-8."""
 
 from collections.abc import Callable
 from pathlib import Path

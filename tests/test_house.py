@@ -1,7 +1,8 @@
-"""The rules of the house that a machine can check: who imports whom, what is loaded, how long.
+"""The architecture's rules: which files import which, what is loaded, how long code may be.
 
-A folder without rooms is one node of the graph of imports; beside rooms each file is a node of its
-own. Imports inside functions count too: a function is where an import that points upwards hides.
+"Floors" are the folders and files directly in charlm/, "rooms" the subfolders of a floor. In the
+graph of imports, a folder without rooms is one node; in a folder with rooms each file is a node.
+Imports inside functions count as well, since an upward import could hide there.
 """
 
 import ast
@@ -46,7 +47,7 @@ FLOORS = [
     ),
 ]
 TORCHLESS = {*FLOORS[: FLOORS.index("processes")], "cli"}
-ROOMS = {  # in the order in which a thing goes through them
+ROOMS = {  # in the order in which data goes through them
     "text": ("io", "corpus", "vocabulary", "perplexity"),
     "scoring": ("likelihood", "adaptation", "evaluation", "rescoring", "decoding", "export"),
     "training": ("recipe", "loop"),
@@ -56,7 +57,7 @@ MAX_LINES = 450
 MAX_FUNCTION_LINES = 40
 MAX_POSITIONAL = 2
 MAX_PARAMETERS = 8
-# One file a command, or a part's or a format's published name, in folders that list such files.
+# Folders with one file per command, part or format; these files may share names.
 LISTED = {"cli", "bench", "presets", "encoders", "contexts", "outputs", "formats", "pictures"}
 
 FILES = sorted(HOUSE.rglob("*.py"))
@@ -78,13 +79,13 @@ def module_of(path: Path) -> str:
 
 
 def node_of(path: Path) -> str:
-    """The folder, where it has no rooms; else the file itself."""
+    """The folder, if it has no rooms; else the file itself."""
     has_rooms = any(path.parent.glob("*/__init__.py"))
     return name_of(path if has_rooms else path.parent)
 
 
 def imported_modules(tree: ast.AST) -> Iterator[str]:
-    """Dotted names of what is imported; `from charlm import text` gives charlm.text."""
+    """Dotted names of all imports; `from charlm import text` gives charlm.text."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -93,7 +94,7 @@ def imported_modules(tree: ast.AST) -> Iterator[str]:
 
 
 def upward_imports(source: str, floor: str) -> list[str]:
-    """What a file on `floor` imports from floors that do not stand above it, or do not exist."""
+    """Imports of a file on `floor` from floors that do not stand above it, or do not exist."""
     wrong = []
     for module in imported_modules(ast.parse(source)):
         package, _, rest = module.partition(".")
@@ -106,7 +107,7 @@ def upward_imports(source: str, floor: str) -> list[str]:
 
 
 def graph_of_imports(node_of: Callable[[Path], str] = node_of) -> dict[str, set[str]]:
-    """Each node with those that it imports from."""
+    """Each node with the nodes that it imports from."""
     homes = {module_of(path): path for path in FILES}
     graph: dict[str, set[str]] = {}
     for path in FILES:
@@ -175,7 +176,7 @@ def loaded_after(statement: str) -> set[str]:
 
 def test_nothing_above_the_torch_line_nor_a_command_imports_torch() -> None:
     above = [path for path in FILES if floor_of(path) in TORCHLESS and path.name != "__main__.py"]
-    plain = [path for path in above if floor_of(path) != "runtime"]  # which waits until it is asked
+    plain = [path for path in above if floor_of(path) != "runtime"]  # it imports torch when asked
     direct = [
         name_of(path)
         for path in plain
@@ -184,7 +185,7 @@ def test_nothing_above_the_torch_line_nor_a_command_imports_torch() -> None:
         )
     ]
     assert direct == []
-    rooms = ["charlm.scoring", "charlm.training", "charlm.insight"]  # options live below them
+    rooms = ["charlm.scoring", "charlm.training", "charlm.insight"]  # parents of option files
     assert "torch" not in loaded_after("import " + ", ".join([*map(module_of, above), *rooms]))
 
 
@@ -224,9 +225,9 @@ def test_a_function_takes_two_positional_parameters_and_eight_in_all() -> None:
             first = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
             first = [name for name in first if name not in ("self", "cls")]
             name = f"{name_of(path)}:{node.name}"
-            if not node.name.startswith("_"):  # a constructor takes what its place dictates
+            if not node.name.startswith("_"):  # nor __init__, whose arguments vary
                 positional[name] = len(first)
-            is_part = node.name == "__init__"  # its keyword-only options are its schema
+            is_part = node.name == "__init__"  # a part's keyword-only options are its schema
             if not is_part:
                 all_of_them[name] = len(first) + len(node.args.kwonlyargs)
     assert {name: n for name, n in positional.items() if n > MAX_POSITIONAL} == {}

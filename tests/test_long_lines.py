@@ -1,7 +1,7 @@
-"""One line must neither fill the memory nor take hours, whoever reads it.
+"""One long line must neither fill the memory nor take hours, whatever reads it.
 
-A table of everything that reads lines which a stranger may have written, and what stands before a
-long line there.
+The table lists everything that reads lines which a stranger may have written, with the text that
+stands before a long line there.
 """
 
 import gc
@@ -38,10 +38,10 @@ Read = Callable[[Path], object]
 Files = Mapping[str, str]
 
 NONE: Files = {}
-SHORT = 1 << 17  # of lists alone: to read 64 MiB takes a while
-N_BYTES = 1000  # of the shorter of two lines that are timed
+SHORT = 1 << 17  # for lists only, since reading 64 MiB takes a while
+N_BYTES = 1000  # length of the shorter of two timed lines
 N_LINES = 4000
-MOST_GROWTH = 24  # for 8 times as much
+MOST_GROWTH = 24  # the most time that 8 times the length may take
 CHANCES = 5
 
 
@@ -53,7 +53,7 @@ class Reader(NamedTuple):
 
     read: Read
     above: str = ""
-    file: str = ""  # within a folder
+    file: str = ""  # name within a folder
     beside: Files = NONE  # further files of the folder
     longest: int = LONGEST  # bytes of a line
 
@@ -115,7 +115,7 @@ ABOVE = {
     "csv": "id,am,text\nu,-1,a\n",
     "text": "a\n",
 }
-# What a line may be filled with, and how lines begin where something is to be made of the rest.
+# Fillings of a line, and beginnings of lines after which the rest has a meaning.
 UNITS = (
     *("a", "1", "1.", " ", "\t", '"', "'", "\\", "=", "[", "{", ",", "-", "<s> ", "a ", "a.b."),
     *('\\"', "a\\=", 'a=" ', "a='b", '"a": ', "|||", " [ ", "\t= ", "( st: ", "tensor(,", "\u2581"),
@@ -188,7 +188,7 @@ def test_a_line_that_is_too_long_is_refused_with_its_file_and_number(
 ) -> None:
     reader = READERS[name]
     place, file = laid_out(reader, tmp_path)
-    os.truncate(file, len(reader.above) + reader.longest + 1)  # NULs that take no room on a disk
+    os.truncate(file, len(reader.above) + reader.longest + 1)  # NULs take no space on disk
     with pytest.raises(DataError) as caught:
         reader.read(place)
     most = "131072 bytes" if reader.longest == SHORT else "1 MiB" if name == "arpa" else "64 MiB"
@@ -197,11 +197,7 @@ def test_a_line_that_is_too_long_is_refused_with_its_file_and_number(
 
 
 def grows_slowly(name: str, folder: Path, *, unit: str, start: str = "", end: str = "") -> bool:
-    """Whether to read a text with 8 units takes much less than 64 times the time of one.
-
-    That is the time of this process alone, whatever else the machine does. What is quadratic is it
-    each time; what had bad luck once is not.
-    """
+    """Whether reading a text with 8 times the units takes much less than 64 times as long."""
     reader = READERS[name]
     place, file = laid_out(reader, folder)
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of results: every text as text, words coloured by their surprisal."""
+"""How notebooks show results: texts are escaped, words are coloured by their surprisal."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A command's options stand once: the function, its signature and its checks come from them."""
+"""Options are defined once: the function's signature, its help and its checks come from them."""
 
 import inspect
 import textwrap

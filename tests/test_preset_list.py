@@ -1,4 +1,4 @@
-"""`charlm train --list`: figures are those of the recipe's page, settings those of a run."""
+"""`charlm train --list`: figures as on the recipe's page, settings as in a run."""
 
 import json
 import re
@@ -187,7 +187,7 @@ def test_every_setting_of_every_part_has_a_meaning() -> None:
         for name, annotation in part_options()
         if not any(isinstance(each, Meaning) for each in get_args(annotation))
     ]
-    inner = {"encoder", "word", "char", *FAMILIES}  # parts, which have one of their own
+    inner = {"encoder", "word", "char", *FAMILIES}  # names of parts, which have meanings themselves
     assert [name for name in without if name.split(": ")[1] not in inner] == []
 
 

@@ -1,7 +1,7 @@
-"""Every preset, scaled down, from training to neighbours: nothing of it exists in a table alone.
+"""Every preset, scaled down, from training to neighbours: none exists only in a table.
 
-What it must beat is the perplexity of the words' frequencies, which needs no context at all. What
-a crash leaves of its training in the middle of an epoch ends at the same bits.
+Each must beat the perplexity of the words' frequencies, which needs no context at all. And if a
+crash ends its training in the middle of an epoch, the resumed training ends with the same bits.
 """
 
 import json
@@ -24,7 +24,7 @@ from charlm.training import session
 from charlm.training.loop.trainer import Trainer
 from charlm.training.train import Silence
 
-# Who runs is told by what he eats; the ends of words tell their kind.
+# Subject, verb and object belong together; the ends of words show their class.
 SENTENCES = [
     f"the {colour} {animal}s {verb} {food} {place}"
     for animal, food, verb in (
@@ -39,11 +39,11 @@ SIZES = {
     **dict.fromkeys(("dim", "last_dim", "rank"), 16),
     **dict.fromkeys(("letter_dim", "hidden_dim"), 12),
     "buckets": 50,
-    # Half of 16 numbers is too little for anything.
+    # Dropping half of 16 numbers would leave too little to learn from.
     **dict.fromkeys(("dropout", "input_dropout", "output_dropout"), 0.1),
 }
 CNN = {"widths": [1, 2, 3], "filters": [6, 6, 6]}
-# Three sentences wide, twelve epochs; large draws and rates, since there are few steps.
+# Three sentences per batch, twelve epochs; large initial weights and rates for so few steps.
 RECIPE: Settings = {"epochs": 12, "batch_size": 3, "bptt": 12, "clip": 1.0, "patience": 0}
 
 
@@ -67,7 +67,7 @@ def overrides(name: str) -> list[str]:
     recipe: Settings = dict(RECIPE)
     if preset["recipe"]["initialisation"]["type"] == "uniform":
         recipe["initialisation"] = {"range": 0.5}
-    if "modern" in name:  # made for steps by the ten thousand
+    if "modern" in name:  # made for tens of thousands of steps
         recipe |= {"optimiser": {"lr": 0.02}, "averaging": {"decay": 0.9}}
         recipe["activation_penalty"] = recipe["temporal_penalty"] = 0.0
     if preset["recipe"].get("criterion", {}).get("type") == "nce":

@@ -1,4 +1,4 @@
-"""Every preset, full size, on the meta device: its parameters against counts made by hand."""
+"""Every preset in full size on the meta device: its number of parameters against hand counts."""
 
 from typing import Any
 
@@ -57,13 +57,13 @@ def lstm(inputs: int, dim: int, layers: int) -> int:
     return 4 * dim * (inputs + dim) + 8 * dim + (layers - 1) * (8 * dim**2 + 8 * dim)
 
 
-# A filter of width w over letters of d numbers has d·w + 1.
+# A filter of width w over letters of d numbers has d·w + 1 parameters.
 CNN_SMALL = 52 * 15 + sum(25 * w * (15 * w + 1) for w in range(1, 7))
 FILTERS = {1: 50, 2: 100, 3: 150, 4: 200, 5: 200, 6: 200, 7: 200}
 CNN_LARGE = 52 * 15 + sum(count * (15 * w + 1) for w, count in FILTERS.items())
 SMALL, LARGE = CNN_SMALL + highway(525, 1), CNN_LARGE + highway(1100, 2)
 MODERN = CNN_SMALL + highway(525, 1) + linear(525, 268)
-# Two tables of 52 letters, two LSTMs of 200, and the map of both last states.
+# Two tables of 52 letters, two LSTMs of 200, and a map from both final states.
 C2W = 2 * 52 * 200 + 2 * lstm(200, 200, 1) + 2 * 200 * 200 + 200
 C2W_HALF = 2 * 52 * 200 + 2 * lstm(200, 200, 1) + 2 * 200 * 100 + 100
 SOFTMAX = {dim: linear(dim, 10_000) for dim in (200, 300, 400, 650, 1500)}
@@ -89,7 +89,7 @@ COUNTS = {
     "word-char-add": (SIDES_650, lstm(650, 650, 2), SOFTMAX[650]),
     "word-char-average": (SIDES_650, lstm(650, 650, 2), SOFTMAX[650]),
     "word-char-convex": (SIDES_650 + 1, lstm(650, 650, 2), SOFTMAX[650]),
-    "word-char-tensor": (  # three maps to and from the 650 products
+    "word-char-tensor": (  # three maps to and from 650 products
         words(650) + LARGE + 650 * 650 + 1100 * 650 + 650 * 650,
         lstm(650, 650, 2),
         SOFTMAX[650],
@@ -141,7 +141,7 @@ COUNTS = {
         6 * 1152 + linear(1152, 6 * 268) + 10_000,
     ),
 }
-# As the papers give them, in millions.
+# From the papers, in millions.
 PUBLISHED = {
     **{"char-small": 5, "char-large": 19, "word-small": 5, "word-large": 20},
     **{"zaremba-medium": 20, "zaremba-large": 66},
@@ -152,7 +152,7 @@ PUBLISHED = {
 def test_a_preset_on_the_penn_treebank_has_the_parameters_counted_by_hand(name: str) -> None:
     counts = n_parameters(name, PTB)
     assert counts == dict(zip(("encoder", "context", "output"), COUNTS[name], strict=True))
-    if not name.startswith(("morph", "mlbl")):  # listed with the 4,997 morphs that there are
+    if not name.startswith(("morph", "mlbl")):  # listed with the actual number of morphs, 4,997
         assert FIGURES[name].n_parameters == sum(counts.values())
     assert round(sum(counts.values()) / 1e6) == PUBLISHED.get(
         name, round(sum(counts.values()) / 1e6)

@@ -1,4 +1,4 @@
-"""What README.md says can be done can be done: its commands, presets, names and example encoder."""
+"""README.md is right: its commands work, its presets and names exist, its example encoder runs."""
 
 import ast
 import inspect
@@ -73,7 +73,7 @@ def test_every_command_that_is_shown_exists(page: str) -> None:
 def test_every_option_of_a_shown_command_exists(page: str) -> None:
     for name, line in re.findall(r"(?:`|\$ )charlm ([a-z][a-z-]*)([^`\n]*)", page):
         function = COMMANDS.get(name) or MEMBERS.get((name, line.split()[0]))
-        if function is None:  # several of a group at once, as `bench train|eval`
+        if function is None:  # several commands of a group at once, as `bench train|eval`
             continue
         known = set(inspect.signature(function).parameters) | {"set", "format", "json"}
         for option in re.findall(r"(?<=\s)--([a-z-]+)", line):
@@ -137,7 +137,7 @@ def test_the_example_encoder_works() -> None:
     names = {"Encoder": Encoder, "Inventory": Inventory, "Dim": Dim, "nn": nn}
     names |= {"Annotated": Annotated, "Meaning": Meaning}
     namespace = {**names, "Forms": Forms, "Tensor": Tensor, "torch": torch}
-    exec(example, namespace)  # the page is ours
+    exec(example, namespace)  # trusted: it is this repository's page
     inventory = Inventory(("</s>", "<unk>", "ab", "b"), (1, 1, 1, 1), ("a", "b"))
     family = Family("encoder", Encoder, {"letter-bag": namespace["LetterBag"]})
     encoder, settings = build_part(family, {"type": "letter-bag"}, leading=[inventory])

@@ -1,4 +1,4 @@
-"""Full disks, limits and terminals: what only the system itself can make go wrong."""
+"""Failures that only the operating system can cause: full disks, limits and terminals."""
 
 import errno
 import os
@@ -117,5 +117,5 @@ def test_a_word_with_terminal_escapes_is_harmless_in_a_terminal(world: Path) -> 
 def read_terminal(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 4096)
-    except OSError:  # Linux's way to say that the other end is closed
+    except OSError:  # Linux reports a closed other end in this way
         return b""

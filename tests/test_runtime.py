@@ -1,4 +1,4 @@
-"""Device, precision and threads, as far as a machine without a GPU can tell."""
+"""Device, precision and threads, as far as they can be tested without a GPU."""
 
 import os
 import subprocess

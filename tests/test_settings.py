@@ -1,4 +1,4 @@
-"""Settings of parts: what a schema lets through, and the whole line where it does not."""
+"""Settings of parts: what a schema accepts, and the whole message where it does not."""
 
 import math
 from typing import Annotated, Any, Literal
@@ -196,7 +196,7 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(
             f"shape 'dot' has no option '{'y' * 56}...; it takes none",
         ),
         (
-            {"type": "dot", "colour": "blue"},  # its place dictates it
+            {"type": "dot", "colour": "blue"},  # its place dictates this option
             "shape 'dot' has no option 'colour'; it takes none",
         ),
         (

@@ -1,4 +1,4 @@
-"""Settings laid over each other, and what `--set` reads."""
+"""Merged settings, and what `--set` accepts."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from charlm.settings import MAX_NESTING, Settings, merged, parse_override, shown
         ('a.words=".5","x"', {"a": {"words": [".5", "x"]}}),
         ("output.tied=true", {"output": {"tied": True}}),
         ("output.type=hierarchical", {"output": {"type": "hierarchical"}}),
-        ("a.words=x,y", {"a": {"words": "x,y"}}),  # no JSON, so a word
+        ("a.words=x,y", {"a": {"words": "x,y"}}),  # not JSON, so a string
         ('a.words="x","y"', {"a": {"words": ["x", "y"]}}),
         ('a={"type": "word", "dim": 3}', {"a": {"type": "word", "dim": 3}}),
         (" a.b = 3 ", {"a": {"b": 3}}),

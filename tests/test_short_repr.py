@@ -1,4 +1,4 @@
-"""What Python's interpreter shows of results and runs."""
+"""How Python's interpreter shows results and runs."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""What trained models are used for: likelihoods, perplexities, rescoring, decoding, export."""
+"""What trained models do with texts: likelihoods, perplexities, rescoring, decoding, export."""

@@ -1,4 +1,4 @@
-"""The loaded model: sentences as text in, log10 probabilities out; the words it knows."""
+"""`charlm.load`: sentences as text in, log10 probabilities out, and the words that it knows."""
 
 import dataclasses
 import math
@@ -151,7 +151,7 @@ def test_a_model_that_gives_no_numbers_is_refused(tiny_run: Path, tmp_path: Path
     shutil.copytree(tiny_run, run)
     tensors, meta = read_tensors(run / MODEL)
     (bias,) = [name for name in tensors if name.startswith("output") and name.endswith("bias")]
-    tensors[bias][2:4] = torch.tensor([3e38, -3e38])  # their difference is no float
+    tensors[bias][2:4] = torch.tensor([3e38, -3e38])  # their difference overflows
     write_tensors(run / MODEL, tensors, meta=meta)
     model = charlm.load(run, device="cpu")
     with pytest.raises(DataError) as caught:

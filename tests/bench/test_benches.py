@@ -1,4 +1,4 @@
-"""What the benchmarks report besides times: sizes, figures, and where they refuse."""
+"""What the benchmarks report besides times (sizes, figures), and what they refuse."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The cost of training over a range: what is varied, and that parts sum up to a step."""
+"""The cost of training over a range of settings: what varies, and that parts sum to a step."""
 
 import pytest
 import torch
@@ -53,7 +53,7 @@ def test_a_model_begins_as_in_a_training() -> None:
             folder, settings=settings, device=torch.device("cpu"), precision="fp32", seed=1
         )
     output = trainer.model.output
-    assert not output.get_parameter("encoder.letters.weight")[0].any()  # padding's
+    assert not output.get_parameter("encoder.letters.weight")[0].any()  # the row of the padding
     torch.testing.assert_close(
         output.get_parameter("bias").data, unigrams(trainer.inventory).log(), rtol=0, atol=0
     )

@@ -1,4 +1,4 @@
-"""Operations counted by hand for a model small enough for it."""
+"""Operations counted by hand, for a model small enough to do so."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ def test_the_operations_of_a_toy_are_those_of_a_hand_calculation(inventory: Inve
     forms = FormTable(inventory, inventory.words).forms(torch.tensor([ab, abc]).numpy())
     windows = (4 + 1) + (5 + 1)  # letters with start and end, and one window beyond
     cnn = 2 * windows * (1 * 3 * 4 + 2 * 3 * 5)
-    highway = 2 * 2 * (2 * 9 * 9) * 2  # forms, layers, matrices, a product and a sum
+    highway = 2 * 2 * (2 * 9 * 9) * 2  # forms × layers × matrices × (a product and a sum)
     lstm = 10 * 2 * 4 * 6 * ((9 + 6) + (6 + 6))
     softmax = 10 * 2 * 6 * inventory.n_words
     assert forward_flops(model, forms, n_positions=10) == cnn + highway + lstm + softmax

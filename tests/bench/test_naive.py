@@ -1,4 +1,4 @@
-"""The naive path computes what ours computes: its losses and its updates, in fp32."""
+"""The naive path computes the same losses and updates as charlm's own, in fp32."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the bench of rescoring counts, by hand, and that its ways give the same scores."""
+"""The rescoring benchmark: its counts against a hand count, and equal scores on all paths."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the benchmark of steps reports besides times, and where it refuses."""
+"""What the benchmark of steps reports besides times, and what it refuses."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The made text: the same for a seed, of whole vocabulary, and as repetitive as real text."""
+"""The generated text: fixed by its seed, with the whole vocabulary, as repetitive as real text."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Paths take turns, and their medians are what is compared."""
+"""Benchmarked paths take turns, and their medians are compared."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Runs for commands to work on."""
+"""Runs for the commands under test."""
 
 import shutil
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SETTINGS = {
 
 @pytest.fixture
 def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a trained run under exp/."""
+    """A working folder with a trained run in exp/."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_run, "exp/first")
     return tmp_path
@@ -35,7 +35,7 @@ def run(at_home: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def save_uniform(save_run: SaveRun) -> SaveRun:
-    """Saves a run that gives each of its words the same: all weights of its small LSTM are 0."""
+    """Saves a run that gives all of its words the same probability: its small LSTM is all 0."""
 
     def save(folder: Path, inventory: Inventory, **more: object) -> Path:
         model, settings = build_model(SETTINGS, inventory)

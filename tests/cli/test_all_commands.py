@@ -1,4 +1,4 @@
-"""The frame that all commands share: help, version, usage errors, and twins in the library."""
+"""What all commands share: help, version, usage errors, and a function in the library."""
 
 import inspect
 import re
@@ -19,7 +19,7 @@ import charlm
 from charlm.cli import COMMANDS, GROUPS, app
 from charlm.cli.usage import HEADINGS
 
-# A command's public function; what only one of the two can have.
+# A command's public function, and the options that only one of the two has.
 FUNCTIONS = {
     "prep": "prep",
     "vocab": "vocab",
@@ -49,15 +49,15 @@ RENAMED = {
     "edit_distance": "n_words",
     **dict.fromkeys(("analogies", "similarity", "normalise"), "files"),
 }
-# What only a caller can bring, or what comes and goes another way from the command line.
+# What only a Python caller can pass, or what the command line passes in another way.
 OWN = {
     "score": {"scorer", "format", "out"},
     "tune": {"scorer", "format"},
     "serve": {"scorer"},
-    "report": {"open"},  # in a browser
-    "surprisal": {"format", "layout", "pairs", "pair_columns"},  # pairs are another function's
+    "report": {"open"},  # opens a browser
+    "surprisal": {"format", "layout", "pairs", "pair_columns"},  # pairs have their own function
 }
-# Further functions of a command that can be asked several things.
+# Further functions of commands that answer several questions.
 FURTHER = {
     "nn": (
         "analogies.analogy",
@@ -81,11 +81,11 @@ def command(name: str) -> TyperCommand:
 
 
 def plain(text: str) -> str:
-    return re.sub(r"\s+", "", text)  # lines are broken at hyphens, too
+    return re.sub(r"\s+", "", text)  # lines also break at hyphens
 
 
 def default_of(parameter: inspect.Parameter) -> object:
-    """A default as it can be compared: paths as text, no value and no values alike."""
+    """A default in a comparable form: paths as text, None and empty sequences alike."""
     value = parameter.default
     if value is inspect.Parameter.empty:
         return "required"
@@ -111,7 +111,7 @@ def command_options(name: str) -> dict[str, object]:
 
 
 def function_options(function: Callable[..., object]) -> dict[str, object]:
-    """The parameters of a public function, less those that listen to its progress."""
+    """The parameters of a public function, without its progress callbacks."""
     return {
         name: default_of(parameter)
         for name, parameter in inspect.signature(function).parameters.items()
@@ -136,7 +136,7 @@ def test_a_command_has_the_options_and_defaults_of_its_public_function(name: str
     expected: dict[str, object] = {}
     for function in functions:
         options = function_options(function)
-        if name in FURTHER:  # what one question requires has no value in another
+        if name in FURTHER:  # an option required by one question is unset in another
             options |= {key: None for key, value in options.items() if value == "required"}
         assert expected | options == options | expected
         expected |= options

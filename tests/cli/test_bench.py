@@ -1,4 +1,4 @@
-"""`charlm bench`: six commands, each a table and a JSON object."""
+"""`charlm bench`: six commands, each with a table and a JSON object."""
 
 import inspect
 import json

@@ -1,6 +1,6 @@
-"""What becomes of an error, an interrupt and a closed or full output.
+"""What the program does about errors, interrupts, and a closed or full output.
 
-The program that a process here runs is the real one with a command more.
+The processes started here run the real program with one command added.
 """
 
 import errno
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_the_program_with_status_130_and_one_line() -> None:
     assert (process.returncode, errors) == (130, "charlm: interrupted\n")
 
 
-# A folder for a while, which must go whatever ends the program.
+# A temporary folder, which must be removed however the program ends.
 HOLDS = (
     "import tempfile; folder = tempfile.TemporaryDirectory(dir={folder!r})\n"
     "    with folder: output.write('ready'); output.flush(); time.sleep(60)"

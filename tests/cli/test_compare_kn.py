@@ -1,4 +1,4 @@
-"""What `charlm compare-kn` prints: whole, of a model that gives each of 10 words 1/10."""
+"""The whole output of `charlm compare-kn`, for a model that gives each of 10 words 1/10."""
 
 import json
 import re
@@ -37,8 +37,8 @@ count  tokens   share   KN-1
 <unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
 signature of KN-1: charlm:SIGNED|state:sentence|start:<s>|norm:NFC|precision:fp64
 """
-# Of 7 parts: 0.45 to a, 1.95 to b, 0.95 each to <unk> and </s>. In the mixture each has
-# 0.537 / 10 + 0.463 of that; a grid search in test_comparison_table.py gives its weight.
+# Of 7 parts: 0.45 to a, 1.95 to b, 0.95 each to <unk> and </s>. In the mixture each word has
+# 0.537 / 10 + 0.463 of its share; the weight is from a grid search in test_comparison_table.py.
 # 116 parameters: word vectors 10 x 3, an LSTM from 3 to 2 with 40 + 16, an output of 10 x (2 + 1).
 BESIDE = """\
 corpus test: 2 sentences, 5 tokens, 7 characters; vocabulary of 10 words, HASH
@@ -88,7 +88,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save) -> Path:
 
 @pytest.fixture
 def save(save_uniform: Callable[..., Path]) -> Save:
-    """Saves a run of these words, </s> and <unk> that gives all the same, as of the corpus."""
+    """Saves a run of these words, </s> and <unk>, all equally probable, as if from the corpus."""
 
     def saved(folder: str, words: str) -> Path:
         inventory = inventory_of([list(words), ["<unk>"]], min_char_count=1)
@@ -103,7 +103,7 @@ def run_compare(*arguments: str) -> Result:
 
 
 def steady(printed: str) -> str:
-    """What was printed, less times and hashes."""
+    """The output, without times and hashes."""
     seconds = r"^(\S+ +[-\d]+ +[-\d]+  0\.0  ) *\d+\.\d(?=  )"
     printed = re.sub(seconds, r"\1   TIME", printed, flags=re.M)
     printed = re.sub(r"words, [0-9a-f]{12}\n", "words, HASH\n", printed)

@@ -1,4 +1,4 @@
-"""What is printed of a model whose training went astray: its perplexity has 200 digits."""
+"""The output for a model whose training diverged: its perplexity has 200 digits."""
 
 import re
 import shutil

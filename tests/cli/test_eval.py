@@ -1,4 +1,4 @@
-"""What `charlm eval` prints: every layout whole, of a model that gives each of 10 words 1/10."""
+"""`charlm eval`: the whole output in every layout, for a model that gives each of 10 words 1/10."""
 
 import json
 import re
@@ -82,7 +82,7 @@ def run_eval(*arguments: str) -> Result:
 
 
 def unsigned(printed: str) -> str:
-    """What was printed, less the hashes of signatures, which another test reads."""
+    """The output without the hashes of signatures, which another test reads."""
     signed = r"charlm:\S+?\|model:[0-9a-f]{12}\|vocab:[0-9a-f]{12}\|data:[0-9a-f]{12}"
     printed = re.sub(signed, "SIGNED", printed)
     return printed.replace("start:</s>|oov_input:unk|norm:NFC+lower|precision:fp32", "MADE")
@@ -123,7 +123,7 @@ def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(
 ) -> None:
     result = run_eval(*SAID, *options)
     assert result.exit_code == 0
-    # log 10 is no number of fp32: what is printed in full is 1.0000000139 instead of 1
+    # log 10 is not exact in fp32, so that the full output has 1.0000000139 instead of 1.
     rounded = re.sub(r"\d+\.\d{8,}", lambda m: f"{float(m[0]):.6g}", result.stdout)
     assert rounded == printed
     # SRILM's count is explained where it stands.
@@ -140,7 +140,7 @@ def test_the_probabilities_of_several_texts_lack_one_token_as_those_of_one_text_
 
 
 def train_for_sentences() -> None:
-    """Let the run be one of `charlm train --for sentences`."""
+    """Mark the run as trained by `charlm train --for sentences`."""
     info = json.loads(Path("exp/first/run.json").read_text())
     info["settings"]["recipe"]["batching"] = {"type": "streams", "reset": 0.5}
     Path("exp/first/run.json").write_text(json.dumps(info))
@@ -200,7 +200,7 @@ def test_several_texts_have_a_block_each(here: Path) -> None:
 
 def test_a_raw_text_says_nothing_of_normalising(here: Path) -> None:
     result = run_eval(*SAID, "--raw")
-    assert "\n<unk> as target: 2 of 3 words" in result.stdout  # B is no word
+    assert "\n<unk> as target: 2 of 3 words" in result.stdout  # B is not in the vocabulary
     assert "normalised" not in result.stdout
 
 

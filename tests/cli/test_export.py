@@ -1,4 +1,4 @@
-"""What `charlm export` prints, and that a model has to be said."""
+"""The output of `charlm export`, and that a model must be given."""
 
 import json
 import re

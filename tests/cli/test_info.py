@@ -1,4 +1,4 @@
-"""What `charlm info` prints: the card of a run, and which run a command would take."""
+"""The output of `charlm info`: the card of a run, and which run a command would take."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What `charlm mix` prints, whole, and its example on a run and an n-gram model."""
+"""The whole output of `charlm mix`, and its help's example on a run and an n-gram model."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from charlm.scoring.evaluation.mix import mix as mixed
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.vocabulary.vocabulary import load_inventory
 
-# Two streams of which each is twice as good at one of four tokens, and a token that none knows.
+# Two streams, each twice as good at one of four tokens, and a token unknown to both.
 X = """\
 a b
 \tp( a | <s> ) \t= [2gram] 0.2 [ -0.69897 ]

@@ -1,4 +1,4 @@
-"""What `charlm ngram` prints: perplexities on stdout, what the model is on stderr."""
+"""The output of `charlm ngram`: perplexities on stdout, remarks on the model on stderr."""
 
 import json
 import re

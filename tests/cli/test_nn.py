@@ -1,4 +1,4 @@
-"""What `charlm nn` prints: hand-made neighbours in every layout, and a trained run asked."""
+"""The output of `charlm nn`: made-up neighbours in every layout, and those of a trained run."""
 
 import json
 import re
@@ -44,8 +44,8 @@ y                                         0.000
 def made_up(
     words: Sequence[str], *, k: int, at: list[str] | None, **_: object
 ) -> tuple[Neighbourhood, ...]:
-    """Answers as the library gives them, of a table instead of a model."""
-    unknown = [("look", 0.6), ("[noise]", 0.5)]  # one fewer: they need not be equally many
+    """Answers as the library gives them, from a table instead of a model."""
+    unknown = [("look", 0.6), ("[noise]", 0.5)]  # one fewer, since the numbers may differ
     return tuple(
         Neighbourhood(
             word,

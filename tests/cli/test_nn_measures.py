@@ -1,4 +1,4 @@
-"""What `charlm nn` prints of files that measure the vectors, and of the spelling of neighbours."""
+"""The output of `charlm nn` for files that measure vectors, and for neighbours' spelling."""
 
 import json
 import shutil

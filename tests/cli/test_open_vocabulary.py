@@ -1,4 +1,4 @@
-"""What the commands print of an open vocabulary, of a uniform model and a uniform speller."""
+"""The commands' output with an open vocabulary, for a uniform model and a uniform speller."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What stands on stdout and stderr, in a pipe and in a terminal."""
+"""What goes to stdout and to stderr, in a pipe and in a terminal."""
 
 import json
 import sys

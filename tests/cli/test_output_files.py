@@ -1,4 +1,4 @@
-"""Where the commands that write a file put it: through links, to streams, and what is refused."""
+"""Where commands write their files: through links, to streams, and what is refused."""
 
 import os
 from collections.abc import Sequence

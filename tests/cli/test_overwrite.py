@@ -1,4 +1,4 @@
-"""No command writes over what it reads."""
+"""No command overwrites its own inputs."""
 
 from collections.abc import Sequence
 from pathlib import Path

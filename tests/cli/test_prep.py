@@ -1,4 +1,4 @@
-"""`charlm prep` as a user sees it."""
+"""`charlm prep` from the user's side."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Commands as one of several processes: the first of them talks."""
+"""Commands in one of several processes: only the first process prints."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `charlm report` prints, and what it refuses; the page itself is the library's matter."""
+"""What `charlm report` prints and refuses; the page itself is tested with the library."""
 
 import inspect
 import json
@@ -61,7 +61,7 @@ def test_the_examples_run(
 def gated(tmp_path: Path, save_run: Callable[..., Path]) -> Path:
     """A run with gates of sigmoid(-1), sigmoid(0), sigmoid(2) for its words, sigmoid(1) for <unk>.
 
-    Spelling counts the more, the rarer the word.
+    The rarer the word, the more its spelling counts.
     """
     inventory = Inventory(("</s>", "<unk>", "ab", "ba", "aa"), (9, 4, 3, 2, 1), ("a", "b"))
     char = {"type": "char-ngram", "dim": 2, "min_n": 1, "max_n": 1, "buckets": 50}

@@ -1,4 +1,4 @@
-"""What `charlm sample` prints: sentences on stdout, everything else on stderr."""
+"""The output of `charlm sample`: sentences on stdout, everything else on stderr."""
 
 import json
 import re

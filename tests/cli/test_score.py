@@ -1,4 +1,4 @@
-"""What `charlm score` prints: lists to stdout, and what is told of them to stderr."""
+"""The output of `charlm score`: lists on stdout, remarks on stderr."""
 
 import json
 import os
@@ -160,7 +160,7 @@ def test_scores_of_words_and_costs_by_kaldis_script_are_of_the_same_sum(at_home:
     lines = ask(*chosen, "--write", "word-scores").stdout.splitlines()
     found = {line.split()[0]: [float(each) for each in line.split()[1:]] for line in lines}
     assert {key: len(each) for key, each in found.items()} == {"u-A-1": 3, "u-A-10": 3, "u-A-2": 1}
-    # The script's own call, taken down by what stands in charlm's place.
+    # The script's own call, recorded by a stand-in for charlm.
     Path("charlm").write_text('#!/bin/sh\nprintf "%s\\n" "$@" >calls\n')
     Path("charlm").chmod(0o755)
     script = Path(__file__).parents[2] / "recipes" / "rescoring" / "rnnlm_compute_scores.sh"
@@ -254,7 +254,7 @@ def test_why_is_a_table(at_home: Path) -> None:
     assert [line.split()[0] for line in lines[3:8]] == ["am", "(features)", "the", "cat", "</s>"]
     found = re.fullmatch(r"decided by the features, which bring (.*); the difference .*", lines[-1])
     assert found is not None
-    assert lines[4].split()[2] == found[1]  # the sum that stands in the table
+    assert lines[4].split()[2] == found[1]  # the sum in the table
     tied = ask("lists.tsv", "--model", "exp/first", "--weight", "nn=0", "--explain", "u:1,2")
     assert tied.stdout.splitlines()[-1] == (
         "decided by nothing: the totals are equal, the larger am goes first, then the list's order"

@@ -1,4 +1,4 @@
-"""What `charlm score` tells of lattices."""
+"""What `charlm score` reports on lattices."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`charlm serve`: what a program on the other side of two pipes sees."""
+"""`charlm serve`, as seen by a program at the other end of two pipes."""
 
 import json
 import os

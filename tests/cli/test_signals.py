@@ -1,4 +1,4 @@
-"""What a signal asks of a training, and where it has ended one."""
+"""What a training does on a signal, and what is left after one has ended it."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from charlm.training.train import train
 
 SIZES = ["encoder.encoder.dim=3", "encoder.encoder.widths=1,2", "encoder.encoder.filters=3,4"]
 SIZES += ["context.dim=5", "context.layers=1"]
-EPOCHS = 4  # of half a second
+EPOCHS = 4  # of half a second each
 STOPPED = (
     r"{run}: stopped by {name} after [123] epochs?( and \d+ steps?)?, \d+ s; go on with --resume"
 )
@@ -35,7 +35,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The weights that nobody interrupts."""
+    """The weights of a training that nobody interrupts."""
     run = tmp_path_factory.mktemp("runs") / "whole"
     train(**options(corpus, run))
     return (run / "model.safetensors").read_bytes()
@@ -49,7 +49,7 @@ def options(corpus: Path, run: Path) -> dict[str, object]:
 
 @pytest.fixture
 def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Starts a training into tmp_path/run; whatever is left of it goes in the end."""
+    """Starts a training into tmp_path/run; the process is killed at the end if it still runs."""
     started = []
 
     def begin(*more: str) -> "subprocess.Popen[str]":
@@ -83,7 +83,7 @@ def await_epoch(process: "subprocess.Popen[str]", run: Path) -> None:
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < limit
         time.sleep(0.002)
-    time.sleep(0.05)  # it is in the next one
+    time.sleep(0.05)  # it is in the next epoch by now
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`charlm surprisal` as a user meets it: tables that other programs read as they are."""
+"""`charlm surprisal` from the user's side: tables that other programs can read."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What `charlm table` prints, whole, in its three layouts."""
+"""The whole output of `charlm table`, in its three layouts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`charlm train` as a user sees it."""
+"""`charlm train` from the user's side."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def _one_second_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that goes on by a second whenever the trainer looks, on a busy machine as well."""
+    """A clock that advances by a second at each look of the trainer, on busy machines as well."""
     clock = SimpleNamespace(perf_counter=map(float, count()).__next__)
     monkeypatch.setattr(trainer, "time", clock)
 
@@ -100,7 +100,7 @@ def test_the_bar_tells_the_time_left_of_every_epoch() -> None:
                 cast(Any, SimpleNamespace(position=position, recipe=recipe, batches="abcd"))
             )
             left.append(bar.progress.tasks[0].time_remaining)
-    assert left == [None, 20.0, 10.0, 0.0] * 3  # a first step alone tells no speed
+    assert left == [None, 20.0, 10.0, 0.0] * 3  # the first step alone gives no speed
 
 
 def test_without_a_terminal_a_line_a_minute_tells_where_a_training_is(
@@ -137,7 +137,7 @@ def test_an_interrupt_says_what_is_there_and_how_to_go_on(
     )
     assert Path("r", "run.json").is_file()
     in_epoch = 1
-    second = runner.invoke(app, arguments)  # and not "holds a run already"
+    second = runner.invoke(app, arguments)  # does not fail with "holds a run already"
     assert (second.exit_code, second.stdout) == (130, "")
     assert second.stderr.endswith(
         "r: stopped by Ctrl-C after 1 epoch and 1 step, 6 s; go on with --resume\n"

@@ -1,4 +1,4 @@
-"""What `charlm tune` prints: weights, and how far they can be trusted."""
+"""The output of `charlm tune`: weights, and how far they can be trusted."""
 
 import json
 import re
@@ -89,7 +89,7 @@ def test_a_gain_that_may_be_chance_is_called_so(
     at_home: Path, n_lists: int, is_chance: bool
 ) -> None:
     rows, refs = "", ""
-    for i in range(n_lists):  # the third column knows what was said; half of the firsts are wrong
+    for i in range(n_lists):  # the third column marks the right one; half of the firsts are wrong
         dog, cat = (0, -9) if i % 2 else (-9, 0)
         rows += f"{i}\t-1\t{dog}\ta dog\n{i}\t-2\t{cat}\tthe cat\n"
         refs += f"{i} {'a dog' if i % 2 else 'the cat'}\n"

@@ -1,4 +1,4 @@
-"""What is refused before a command runs: wrong values, one value too many, wrong guesses."""
+"""What is refused before a command runs: wrong values, superfluous values, misspelled names."""
 
 import shlex
 from pathlib import Path
@@ -18,7 +18,7 @@ SPLITS = "'train', 'valid', 'test'"
 
 
 def commands() -> dict[str, TyperCommand]:
-    """Those of groups too, as `bench train`."""
+    """All commands, including those of groups, such as `bench train`."""
     found = dict(get_command(app).commands)
     inner = {f"{name} {n}": c for name in GROUPS for n, c in found.pop(name).commands.items()}
     return found | inner

@@ -1,4 +1,4 @@
-"""`charlm vocab` as a user sees it."""
+"""`charlm vocab` from the user's side."""
 
 import json
 import re
@@ -72,8 +72,8 @@ def test_vocab_prints_the_number_of_morphs_and_how_many_a_word_has(corpus: Path)
     result = run("--data", "corpus", "--morphs", "morphs.tsv", "--json")
     assert json.loads(result.stdout)["n_morphs"] == 3
     printed = run("--data", "corpus", "--morphs", "morphs.tsv").stdout.splitlines()
-    # What no morph covers is cut into letters. Twice 6 + 5 + 2 + 2 + 2 pieces of the longer words
-    # and 27 words of one letter: 61 pieces in 37 words.
+    # Parts that no morph covers are cut into letters. The longer words have twice 6 + 5 + 2 + 2 + 2
+    # pieces, and there are 27 words of one letter: 61 pieces in 37 words.
     assert printed[5] == "M       3  morphs, 1.65 to a word of train.txt"
     assert printed[6] == "        3  of the words are cut into single letters"
 

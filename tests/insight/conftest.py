@@ -1,4 +1,4 @@
-"""Runs that nobody trained: of hand-made word vectors on the disk, of any encoder in memory."""
+"""Untrained runs: with given word vectors on disk, or with any encoder in memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ SMALL = {"context": {"type": "lstm", "dim": 4, "layers": 1}, "output": {"type": 
 
 @pytest.fixture
 def run_of_vectors(tmp_path: Path, save_run: MakeRun) -> MakeRun:
-    """A word model whose encoder has these vectors; words are known, by the order given."""
+    """A word model whose encoder has these vectors; counts fall in the order given."""
 
     def make(
         vectors: Mapping[str, Sequence[float]],
@@ -44,9 +44,9 @@ def run_of_vectors(tmp_path: Path, save_run: MakeRun) -> MakeRun:
 
 @pytest.fixture(scope="session")
 def in_memory(run_info: Callable[..., RunInfo]) -> Callable[..., LoadedRun]:
-    """A run called toy that is on no disk: an encoder, a small LSTM, a softmax, drawn at random.
+    """A run called toy that is not on disk: an encoder, a small LSTM, a softmax, drawn at random.
 
-    Another `context` or `output` stands in their place.
+    `context` and `output` replace the LSTM and the softmax.
     """
 
     def make(inventory: Inventory, encoder: Settings, **parts: Settings) -> LoadedRun:

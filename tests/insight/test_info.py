@@ -1,4 +1,4 @@
-"""What a run tells of itself, against what a tiny training is known to have done."""
+"""What `info` says of a run, against what a tiny training is known to have done."""
 
 import json
 import shutil

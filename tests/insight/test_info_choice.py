@@ -1,4 +1,4 @@
-"""Which run a command would take, told as the commands themselves decide."""
+"""Which run a command would take, in `info` and in the commands themselves."""
 
 import errno
 import os
@@ -53,7 +53,7 @@ def test_the_variable_comes_first_and_a_wrong_one_is_told(
 ) -> None:
     monkeypatch.setenv("CHARLM_MODEL", "exp/old")
     assert (choice().run, choice().reason) == ("exp/old", "$CHARLM_MODEL names it")
-    monkeypatch.setenv("CHARLM_MODEL", "exp/old/")  # as a shell completes it
+    monkeypatch.setenv("CHARLM_MODEL", "exp/old/")  # with the slash of a shell's completion
     assert choice().run == "exp/old"
     monkeypatch.setenv("CHARLM_MODEL", "elsewhere")
     found = choice()

@@ -1,4 +1,4 @@
-"""Bands by position, extreme sentences, and a small text read by runs and Kneser–Ney."""
+"""Bands by position, extreme sentences, and a small text under runs and Kneser–Ney."""
 
 import json
 import math
@@ -173,7 +173,7 @@ def log_of(key: str, value: object) -> str:
         (log_of("valid_ppl", 0), "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
         (log_of("train_ppl", -3.0), "1: no record of an epoch"),
         (log_of("seconds", 10**400), "1: no record of an epoch"),
-        (log_of("seconds", 1e308), "1: no record of an epoch"),  # two of them are infinite
+        (log_of("seconds", 1e308), "1: no record of an epoch"),  # the sum of two is infinite
         (log_of("n_tokens", 10**308), "1: no record of an epoch"),
         (log_of("validation_seconds", "1"), "1: no record of an epoch"),
         (log_of("pretraining", "1"), "1: no record of an epoch"),

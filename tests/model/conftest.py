@@ -1,4 +1,4 @@
-"""A small inventory, and parts with parameters drawn so large that nothing is near linear."""
+"""A small inventory, and model parts with parameters large enough to be far from linear."""
 
 from collections.abc import Callable, Sequence
 
@@ -30,7 +30,7 @@ def inventory() -> Inventory:
 
 @pytest.fixture(scope="session")
 def spell(inventory: Inventory) -> Spell:
-    """Forms of these spellings, in this order; one that is no word goes in as `<unk>`."""
+    """Forms of these spellings, in this order; words outside the vocabulary are read as `<unk>`."""
 
     def forms(spellings: Sequence[str]) -> Forms:
         further = [form for form in spellings if form not in inventory.word_ids]
@@ -43,7 +43,7 @@ def spell(inventory: Inventory) -> Spell:
 
 @pytest.fixture(scope="session")
 def build() -> Build:
-    """Build a part of a family, draw its parameters from ±0.5, and put back what a step would."""
+    """Build a part of a family, draw its parameters from ±0.5, and restore what a step would."""
 
     def built(
         family: Family, settings: object, *, leading: Sequence[object], seed: int = 5

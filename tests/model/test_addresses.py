@@ -1,7 +1,8 @@
-"""What is computed does not depend on where in memory the operands lie.
+"""Results do not depend on where in memory the operands lie.
 
-Without MKL_CBWR, which charlm sets before it imports torch, these fail on an AMD processor; there
-torch's own tensors lie favourably, but a row of one, or a weight in a checkpoint's buffer, may not.
+Without MKL_CBWR, which charlm sets before it imports torch, these tests fail on an AMD processor.
+torch's own tensors are well aligned there, but a row of one, or a weight in a checkpoint's buffer,
+may not be.
 """
 
 import os
@@ -17,7 +18,7 @@ from charlm.model.contexts import CONTEXTS
 from charlm.model.contract import Context, map_state, state_leaves
 
 INPUT_DIM, STEPS, STREAMS = 17, 3, 1
-NUMBERS_PER_LINE = 16  # float32, of a line of the processor's cache
+NUMBERS_PER_LINE = 16  # float32 numbers in a cache line
 SHIFTS = [1, 2, 3, 7, 15, 16]
 SHAPES = [(1, 8, 40), (2, 8, 13), (3, 17, 29), (4, 8, 32), (5, 100, 400), (1, 300, 1200)]
 

@@ -1,4 +1,4 @@
-"""Settings to a model, and the model as the composition of its parts."""
+"""From settings to a model, and the model as the composition of its parts."""
 
 import subprocess
 import sys

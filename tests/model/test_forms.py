@@ -1,4 +1,4 @@
-"""Forms as tensors: the spelling of each row, padded with 0, and the word that it is."""
+"""Forms as tensors: the spelling of each row, padded with 0, and the word of each row."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from charlm.text.vocabulary.vocabulary import (
     Inventory,
 )
 
-A, B, C = 6, 7, 8  # behind the six markers
+A, B, C = 6, 7, 8  # after the six markers
 
 
 @pytest.fixture(scope="module")

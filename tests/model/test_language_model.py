@@ -1,4 +1,4 @@
-"""A model that reads with resets reads as one that is given each piece from the initial state."""
+"""A model read with resets gives what it gives on each piece from the initial state."""
 
 import pytest
 import torch

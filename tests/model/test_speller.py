@@ -1,4 +1,4 @@
-"""The speller: a distribution over all spellings, held to a slow loop over characters."""
+"""The speller, a distribution over all spellings, against a slow loop over characters."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.train_speller import train_speller
 
 INVENTORY = Inventory(("</s>", "<unk>", "ab"), (3, 1, 2), ("a", "b"))
-N_OTHERS = 1_112_064 - 2  # Unicode's scalar values less a and b
+N_OTHERS = 1_112_064 - 2  # Unicode's scalar values without a and b
 UNKNOWN = "é"
 
 
@@ -59,7 +59,7 @@ def test_the_sum_over_all_spellings_is_1(speller: Speller) -> None:
     # é stands for every character but a and b: a word with k of them counts for N_OTHERS ** k.
     ways = torch.tensor([float(N_OTHERS) ** word.count(UNKNOWN) for word in words]).double()
     shorter = float((speller.log_probs(words).exp() * ways).sum())
-    longer = 0.0  # the probability of not having ended after `longest` characters
+    longer = 0.0  # the probability of spellings longer than `longest` characters
     for word in itertools.product("abé", repeat=longest):
         going_on = 1.0
         for place, letter in enumerate(word):

@@ -1,4 +1,4 @@
-"""Hypotheses with the same words: their totals by hand, and where they stand."""
+"""Hypotheses with the same words: their totals by hand, and their ranks."""
 
 import math
 

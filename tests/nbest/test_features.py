@@ -1,4 +1,4 @@
-"""Tables of features: what is always there, what is refused, and sums that tie where rows do."""
+"""Tables of features: what they always hold, what is refused, and equal sums for equal rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Fingerprints: the same lists are known again, in part, too; others are let pass."""
+"""Fingerprints recognise the same lists, also in part; other lists pass."""
 
 import hashlib
 from dataclasses import replace
@@ -49,7 +49,7 @@ def test_prompts_that_others_read_are_other_lists_but_not_to_fingerprints_withou
     dev, here = lists_of(range(30)), lists_of(range(30), prefix="another-speaker-")
     tuned = fingerprint(dev, references_of(dev))
     check_not_reported(tuned, here, references=references_of(here), where="w.json")
-    content = "w0 a\nw0 a\nw0 b"  # of the first list: its reference, its texts
+    content = "w0 a\nw0 a\nw0 b"  # the first list: its reference, its texts
     smallest = hashlib.sha256(content.encode()).hexdigest()[:16]
     old = Fingerprint.parse({"n": 1, "sha256": "", "smallest": smallest})
     assert old is not None
@@ -63,7 +63,7 @@ def test_order_does_not_matter_but_ids_texts_and_references_do() -> None:
     assert fingerprint(lists, references) == fingerprint(lists[::-1], references)
     turned = lists_of(range(5), prefix="z")
     assert fingerprint(lists, references) != fingerprint(turned, references_of(turned))
-    # Turned, and a text twice.
+    # Reversed, and with a text twice.
     ranked = [replace(each, hypotheses=(each.hypotheses * 2)[:0:-1]) for each in lists]
     assert fingerprint(ranked, references) == fingerprint(lists, references)
     changed = {**references, "u3": ("other",)}

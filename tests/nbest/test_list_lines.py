@@ -1,4 +1,4 @@
-"""Lines: what is looked at stays to be taken, and what was read can be put back."""
+"""Lines of lists: peeking does not consume them, and lines that were read can be put back."""
 
 import gzip
 import io

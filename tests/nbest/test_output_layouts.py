@@ -1,4 +1,4 @@
-"""Lists in every layout: JSON lines, Kaldi's word scores, and the winners as tools take them."""
+"""Lists in every layout: JSON lines, Kaldi's word scores, and the best texts for other tools."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What every format does about NaN, marks, ids and options without use."""
+"""What every format does about NaN, sentence marks, ids and options without effect."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Recordings: the shapes of ids that tools make, and patterns."""
+"""Recordings of list ids: the shapes of ids that tools make, and patterns."""
 
 import pytest
 
@@ -11,8 +11,8 @@ from charlm.nbest.recordings import recording_by
     ("id", "recording"),
     [
         ("1089-134686-0007", "1089-134686"),  # LibriSpeech
-        ("32-0137-0140", "32"),  # … were it times; its chapters' numbers are larger than that
-        ("32-4137-0007", "32-4137"),  # … and as wide as the utterance's, at times
+        ("32-0137-0140", "32"),  # … if these were times; the chapters' numbers are larger
+        ("32-4137-0007", "32-4137"),  # … and sometimes as wide as the utterance's
         ("spk1-utt3", "spk1"),  # Kaldi
         ("sw02001-A_000098-001156", "sw02001-A"),
         ("sw_40008_A_98_1156", "sw_40008_A"),  # SRILM

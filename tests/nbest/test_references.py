@@ -1,4 +1,4 @@
-"""References: every form gives the same, and a file of another set is never taken for plain."""
+"""References: all forms give the same, and no file of another set is read as plain text."""
 
 from pathlib import Path
 

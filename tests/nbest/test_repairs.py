@@ -1,4 +1,4 @@
-"""What readers put right or pass over is counted, whatever the format."""
+"""What readers correct or skip is counted, in every format."""
 
 import json
 from collections.abc import Mapping

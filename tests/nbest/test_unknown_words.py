@@ -1,4 +1,4 @@
-"""Which rule would make which unknown words known, of texts, lists and references."""
+"""Which rule would make which unknown words known, in texts, lists and references."""
 
 import io
 import sys
@@ -91,7 +91,7 @@ def test_lists_and_references_are_read_as_what_they_are(
 def test_all_of_standard_input_is_read(
     inventory: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = b"the The\n" * 20_000  # more than detection looks at
+    content = b"the The\n" * 20_000  # more than the detection reads
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
     found = unknown_words(inventory, ["-"])
     assert (found.n_tokens, found.n_unknown) == (40_000, 20_000)

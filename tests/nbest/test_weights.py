@@ -1,4 +1,4 @@
-"""Weights: totals by hand, rankings with ties, overrides, and files that strangers wrote."""
+"""Weights: totals by hand, rankings with ties, overrides, and untrusted files."""
 
 import json
 import os

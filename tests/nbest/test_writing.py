@@ -1,4 +1,4 @@
-"""Where lists go: whole files or none, and nothing outside the folder that was given."""
+"""Where lists are written: whole files or none, and nothing outside the given folder."""
 
 import bz2
 import gzip

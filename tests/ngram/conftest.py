@@ -1,8 +1,8 @@
-"""lmplz's stored answers, and Kneser–Ney once more, slow and over dictionaries of tuples of words.
+"""lmplz's stored answers, and a second, slow Kneser–Ney over dictionaries of tuples of words.
 
-The slow estimator is written after the published rules and lmplz's own habits, and is held to
-lmplz's figures itself; what lmplz cannot be asked (a literal `<unk>`, words that do not occur) is
-then asked of it.
+The slow estimator is written from the published rules and lmplz's own habits, and is itself tested
+against lmplz's figures. It then answers what lmplz cannot be asked: a literal `<unk>`, and words
+that do not occur.
 """
 
 import lzma
@@ -211,7 +211,7 @@ def add_order(
     for ngram in counts:
         followers[ngram[:-1]].append(ngram)
     for context, ngrams in followers.items():
-        if context not in backoffs:  # it was pruned, and with it all that begins so
+        if context not in backoffs:  # it was pruned, and with it all n-grams that begin with it
             continue
         total = sum(counts[ngram] for ngram in ngrams)
         taken = {g: discounts[min(counts[g], 3) - 1] if g in kept else counts[g] for g in ngrams}

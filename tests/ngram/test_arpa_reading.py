@@ -1,4 +1,4 @@
-"""ARPA files as other tools write them, and every way to be broken, refused with its line."""
+"""ARPA files as other tools write them, and every kind of broken file, refused with its line."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""ARPA files as they are written: the layout of lmplz, whole, and numbers to seven decimals."""
+"""Written ARPA files: the layout of lmplz, whole, and numbers to seven decimals."""
 
 import bz2
 import gzip

@@ -23,7 +23,7 @@ Entries = tuple[dict[Ngram, float], dict[Ngram, float]]
 EntriesOf = Callable[[BackoffModel], Entries]
 
 WORDS = (*MARKS, "a", "b", "c")
-# `b c` is missing below `a b c`, as SRILM's pruning leaves files; `c` as a context gives nothing.
+# `b c` is missing below `a b c`, as in files pruned by SRILM; `c` has a back-off of −inf.
 PROBS = {
     1: {"<unk>": -2.0, "<s>": 0.0, "</s>": -0.8, "a": -0.5, "b": -0.6, "c": -0.7},
     2: {"<s> a": -0.11, "a b": -0.12, "a </s>": -0.13, "b a": -0.14, "<unk> a": -0.15},

@@ -1,4 +1,4 @@
-"""A baseline's way: estimated or loaded, written, measured; options that contradict each other."""
+"""The baseline: estimated or loaded, written, measured; options that contradict each other."""
 
 import os
 import sys
@@ -78,14 +78,14 @@ def test_a_vocabulary_is_a_file_or_a_run(corpus_dir: Path, tmp_path: Path) -> No
     inventory.save(tmp_path / "vocab.json")
     by_file = ngram_baseline(data=corpus_dir, vocab=tmp_path / "vocab.json", order=2)
     by_run = ngram_baseline(data=corpus_dir, vocab=tmp_path, order=2)
-    assert by_file.model.sizes[0] == 9  # the words, `<s>` besides
+    assert by_file.model.sizes[0] == 9  # the words, and `<s>`
     assert sentence_ppl(by_file) == sentence_ppl(by_run)
     assert f"|vocab:{inventory.sha256[:12]}|" in by_file.texts[0].signatures["sentence"]
 
 
 def test_a_list_of_words_is_a_vocabulary_as_well(tmp_path: Path) -> None:
     text, listed = tmp_path / "a.txt", tmp_path / "words.txt"
-    decomposed = "cafe\u0301"  # is left so
+    decomposed = "cafe\u0301"  # stays decomposed
     text.write_text(f"the {decomposed} is new\nthe cat is here\n")
     listed.write_text(f"<s>\n</s>\n<unk>\nthe\r\n\n{decomposed}\nis\nowl\nthe\n")
     out = tmp_path / "a.arpa"
@@ -94,7 +94,7 @@ def test_a_list_of_words_is_a_vocabulary_as_well(tmp_path: Path) -> None:
     assert {word.split()[0] for word in words} >= {"the", decomposed, "is", "owl"}
     assert result.model.sizes[0] == 7
     assert result.texts[0].counts.n_oov == 3  # new, cat, here
-    # As of a text in which other words are written <unk>; the owl has its share without counts.
+    # As for a text with other words written as <unk>; the owl has its share without counts.
     mapped = tmp_path / "b.txt"
     mapped.write_text(f"the {decomposed} is <unk>\nthe <unk> is <unk>\n")
     assert sentence_ppl(ngram_baseline(mapped, lm=out)) == pytest.approx(sentence_ppl(result))
@@ -168,7 +168,7 @@ def test_lmplz_is_asked_where_it_is_named(corpus_dir: Path, tmp_path: Path) -> N
         ngram_baseline(data=corpus_dir, lmplz=program)
     assert [path.name for path in tmp_path.iterdir()] == ["lmplz"]
     with pytest.raises(ConfigError, match=r"^--prune 0,2,1: expected counts that do not fall"):
-        ngram_baseline(data=corpus_dir, lmplz=program, prune="0,2,1")  # it would say less
+        ngram_baseline(data=corpus_dir, lmplz=program, prune="0,2,1")  # lmplz would say less
 
 
 def test_a_binary_of_lmplzs_model_is_made_by_the_tool_beside_it(
@@ -203,7 +203,7 @@ def test_lmplz_is_refused_a_vocabulary_with_words_that_do_not_occur(
         "lmplz expects all in the text; use --engine charlm"
     )
     assert ngram_baseline(data=corpus_dir, vocab=tmp_path / "v.json").model.sizes[0] == 6
-    listed = tmp_path / "words.txt"  # whose noise need not occur
+    listed = tmp_path / "words.txt"  # its noise label need not occur
     listed.write_text("cat\n!SIL\nowl\n")
     with pytest.raises(DataError, match="1 words of the vocabulary do not occur in it, 'owl'"):
         ngram_baseline(data=corpus_dir, lmplz=program, vocab=listed)

@@ -1,4 +1,4 @@
-"""Where lmplz is looked for; and the real one, where it is on the PATH or at $CHARLM_LMPLZ."""
+"""Where lmplz is searched for; and the real one, if it is on the PATH or at $CHARLM_LMPLZ."""
 
 import os
 import shutil

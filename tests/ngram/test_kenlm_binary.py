@@ -1,4 +1,4 @@
-"""KenLM's binary files: its tool is asked, and what goes wrong with it is one line."""
+"""KenLM's binary files: its tool makes them, and each of its failures is one line."""
 
 import os
 from pathlib import Path

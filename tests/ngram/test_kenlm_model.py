@@ -1,4 +1,4 @@
-"""KenLM's answers to our files are ours, and what it cannot take is refused before it sees it."""
+"""KenLM gives charlm's answers for charlm's files; what it cannot read is refused beforehand."""
 
 import os
 import sys
@@ -107,7 +107,7 @@ def test_without_kenlm_ours_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_folder_that_is_called_kenlm_is_not_taken_for_the_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "kenlm").mkdir()  # its source code, as people clone it
+    (tmp_path / "kenlm").mkdir()  # KenLM's source code, as people clone it
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     monkeypatch.delitem(sys.modules, "kenlm", raising=False)
     assert not kenlm_model.has_kenlm()
@@ -151,7 +151,7 @@ def test_kenlms_numbers_of_words_are_those_of_the_file(tmp_path: Path) -> None:
     lines += ["-1\t<unk>", "-99\t<s>\t0", "", "\\2-grams:", "-0.5\t<s> b", "", "\\end\\", ""]
     (tmp_path / "a.arpa").write_text("\n".join(lines))
     scores = load_ngram(tmp_path / "a.arpa", engine="kenlm").score([["b", "zz"]])
-    assert scores.word_ids.tolist() == [1, 0, 2]  # KenLM keeps 0 for <unk> wherever it stands
+    assert scores.word_ids.tolist() == [1, 0, 2]  # KenLM reserves 0 for <unk>, wherever it stands
 
 
 @pytest.mark.usefixtures("kenlm")

@@ -1,4 +1,4 @@
-"""What we make of KenLM's module, played by a small one: no test here needs the real."""
+"""The wrapper of KenLM's module, tested with a small stand-in for the module."""
 
 import sys
 from collections.abc import Callable

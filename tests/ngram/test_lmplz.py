@@ -1,4 +1,4 @@
-"""lmplz as an engine: what it is given, and what becomes of its answer; programs play its part."""
+"""lmplz as an engine: its input, and the use of its answer; programs stand in for it."""
 
 import errno
 import gzip

@@ -1,4 +1,4 @@
-"""Counting by sorting against counting with a dictionary."""
+"""Counting by sorting, against counting with a dictionary."""
 
 from collections import Counter
 

@@ -1,6 +1,6 @@
-"""Unions and mixtures of models, back-offs that make them sum to 1 again, and entropy pruning.
+"""Unions and mixtures of models, renormalised back-offs, and entropy pruning.
 
-Each is held against a slow version that knows n-grams as tuples of words.
+Each is tested against a slow version that stores n-grams as tuples of words.
 """
 
 import math
@@ -138,7 +138,7 @@ def test_a_context_that_all_words_follow_has_no_word_to_back_off_to() -> None:
     assert np.isfinite(same.orders[0].log10_backoffs).all()
 
 
-# As a file that SRILM pruned may be: b c d, b c and c d are gone, a b c d stays.
+# As in a file pruned by SRILM: b c d, b c and c d are gone, a b c d stays.
 WITHOUT_SUFFIXES: dict[tuple[str, ...], tuple[float, float]] = {
     ("<unk>",): (0.1, 1),
     ("<s>",): (0, 1),

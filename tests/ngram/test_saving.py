@@ -1,4 +1,4 @@
-"""Places that a model can be kept in, and those that are refused before there is a model."""
+"""Where a model can be saved, and the paths that are refused before the work begins."""
 
 from pathlib import Path
 from typing import Any

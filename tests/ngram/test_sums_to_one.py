@@ -14,7 +14,7 @@ LETTERS = "abcdef"
 UNSEEN = ("owl", "fox", "emu")
 PRUNINGS = ((0,), (0, 0, 1), (0, 1, 2), (0, 0, 0, 3), (1,), (2, 2, 3))
 
-# Few words and skewed, so that counts beyond 1 come up in every order.
+# Few words with a skewed distribution, so that counts above 1 occur in every order.
 words = st.sampled_from("aaaabbbccddef")
 sentences = st.lists(st.lists(words, max_size=8), min_size=1, max_size=25)
 

@@ -150,7 +150,7 @@ def test_srilm_counts_an_unk_of_probability_0_as_an_oov_and_no_zeroprob(
     sentences: list[ScoredSentence],
 ) -> None:
     assert srilm_sentence(sentences[2], debug=1).split("\n")[1:3] == [
-        "1 sentences, 3 words, 2 OOVs",  # as `ngram -unk` of a model without <unk>
+        "1 sentences, 3 words, 2 OOVs",  # as `ngram -unk` with a model without <unk>
         "0 zeroprobs, logprob= -1.15 ppl= 3.758374 ppl1= 14.12538",  # over 3 - 2 + 1 and 3 - 2
     ]
 

@@ -1,4 +1,4 @@
-"""Words of n-gram models, numbered as lmplz does it, and sentences in them."""
+"""Words of n-gram models, numbered as in lmplz, and sentences as their numbers."""
 
 import numpy as np
 import pytest

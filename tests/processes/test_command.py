@@ -1,4 +1,4 @@
-"""Who does what when, of the processes of one command; what they tell each other is noted."""
+"""The roles of the processes of one command; what they tell each other is recorded."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from charlm.processes.group import Group
 
 @dataclass(frozen=True)
 class Telling(Group):
-    """The first process, and all that it tells the others."""
+    """The first process, which records all that it tells the others."""
 
     said: list[Any] = field(default_factory=list)
 
@@ -27,7 +27,7 @@ class Telling(Group):
 
 @dataclass(frozen=True)
 class Told(Group):
-    """Another process, and all that it is told."""
+    """Another process, which records all that it is told."""
 
     said: list[Any] = field(default_factory=list)
 
@@ -37,7 +37,7 @@ class Told(Group):
 
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many there are, on a machine of six cores, and were before."""
+    """How many threads there are, on a machine of six cores, and how many there were before."""
     n_threads = [6]
     monkeypatch.setattr(torch, "get_num_threads", lambda: n_threads[-1])
     monkeypatch.setattr(torch, "set_num_threads", n_threads.append)
@@ -46,7 +46,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The devices of all processes once they are started; none is."""
+    """The devices of all processes after the start; no process is really started."""
     devices: list[str] = []
 
     @contextmanager
@@ -110,7 +110,7 @@ def test_the_others_have_the_threads_that_they_are_told_follow_and_know_what_cam
         yield other
 
     monkeypatch.setattr(command, "joined", joined)
-    machine = Machine("cpu", gpus="0,1", processes=2)  # which the first one minds
+    machine = Machine("cpu", gpus="0,1", processes=2)  # which the first process refuses
     found = run_command(Group(), machine=machine, lead=never, follow=follow)
     assert found == "result"
     assert followed == [other, "for all", torch.device("cpu")]

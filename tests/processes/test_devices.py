@@ -1,4 +1,4 @@
-"""Which processes are asked for, and what each of them has of the machine."""
+"""How many processes are asked for, and the share of the machine of each."""
 
 import os
 

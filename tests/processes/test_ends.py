@@ -1,6 +1,6 @@
-"""Two real processes that charlm has started: where they listen, and what ends them.
+"""Two real processes started by charlm: where they listen, and what ends them.
 
-Each waits at the other end of the machine's loopback interface for a text that does not come.
+Each waits at the machine's loopback interface for a text that does not come.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc about processes")
 
-LIMIT = 300.0  # seconds for what takes a few
+LIMIT = 300.0  # seconds, for what takes a few seconds
 LISTENING = "0A"  # as /proc/net/tcp has it
 LOOPBACK = "0100007F"  # 127.0.0.1
 N_LISTENING = 2  # sockets of a process that is connected: of torch's own group and the patient one
@@ -65,7 +65,8 @@ def other_of(first: "subprocess.Popen[str]") -> int:
     while True:
         assert first.poll() is None and time.monotonic() < give_up
         for child in map(int, children.read_text().split()):
-            # torch asks a tool or two about the machine, too, which may have ended meanwhile.
+            # torch also starts a tool or two to examine the machine, which may have ended
+            # meanwhile.
             with suppress(FileNotFoundError, ProcessLookupError):
                 if len(listening(child)) == N_LISTENING:
                     return child
@@ -112,13 +113,13 @@ def test_only_the_loopback_interface_is_listened_on_and_ctrl_c_ends_both_at_once
     began = time.monotonic()
     os.killpg(pair.first.pid, signal.SIGINT)
     printed, errors = pair.first.communicate(timeout=LIMIT)
-    assert time.monotonic() - began < 10  # under 1 s where nothing else runs: Python's own end
+    assert time.monotonic() - began < 10  # under 1 s on an idle machine, for Python's own exit
     assert (pair.first.returncode, printed, errors) == (130, "", "charlm: interrupted\n")
     assert not is_there(pair.other)
 
 
 def test_a_killed_process_ends_the_command_with_one_line_that_names_it(pair: Pair) -> None:
-    os.kill(pair.other, signal.SIGKILL)  # it cannot end by itself: the text has not come
+    os.kill(pair.other, signal.SIGKILL)  # it cannot end by itself, since the text has not come
     printed, errors = pair.first.communicate("the cat\n", timeout=LIMIT)
     assert (pair.first.returncode, printed) == (1, "")
     assert errors == (
@@ -130,7 +131,7 @@ def test_a_killed_process_ends_the_command_with_one_line_that_names_it(pair: Pai
 def test_a_killed_first_process_leaves_no_file_and_no_other_even_if_that_stands_still(
     pair: Pair,
 ) -> None:
-    assert list(pair.folder.iterdir()) == []  # whoever is killed now
+    assert list(pair.folder.iterdir()) == []  # whichever process was killed
     os.kill(pair.other, signal.SIGSTOP)
     pair.first.kill()
     pair.first.wait()

@@ -1,4 +1,4 @@
-"""What several processes tell each other, seen from one of them, with torch's calls replaced."""
+"""Messages between several processes, seen from one of them, with torch's calls replaced."""
 
 import re
 import sys
@@ -101,7 +101,7 @@ def test_who_met_by_the_environment_stay_together_and_all_others_part(
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "")
     store = distributed.HashStore() if is_launched else None  # type: ignore[attr-defined]
     error = ZeroDivisionError if fails else None
-    for _ in range(2):  # a group that is there is used
+    for _ in range(2):  # an existing group is used again
         try:
             with Group().connected(ProcessPlace(0, 1), store=store) as group:
                 assert distributed.is_initialized()

@@ -1,4 +1,4 @@
-"""Processes that charlm starts by itself, replaced by a shell's: what becomes of them."""
+"""Processes that charlm starts itself, replaced by shell scripts: how they end."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 
 @pytest.fixture
 def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Starting:
-    """Lets charlm start this program of the shell instead of itself."""
+    """Lets charlm start this shell program instead of itself."""
 
     def start(program: str) -> None:
         python = tmp_path / "python"
@@ -108,7 +108,7 @@ def test_ctrl_c_waits_for_nobody(starting: Starting) -> None:
 
 @pytest.fixture
 def beside_another(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This process as one that another has started, but for the other."""
+    """This process as if another had started it, but without the other."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     for name, value in (("RANK", 1), ("WORLD_SIZE", 2), ("LOCAL_RANK", 1), ("CHARLM_PORT", port)):

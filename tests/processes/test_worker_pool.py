@@ -1,4 +1,4 @@
-"""Tasks and their answers, with the other processes replaced by what they would say."""
+"""Tasks and their answers, with the other processes replaced by recorded ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from charlm.processes.group import Group, WorkerPool, shared_out
 
 @dataclass(frozen=True)
 class Written(Group):
-    """A process that is given a list of tasks, one after the other, and notes its answers."""
+    """A process that is given a list of tasks, one after another, and records its answers."""
 
     tasks: list[Any] = field(default_factory=list)
     answers: list[Any] = field(default_factory=list)
@@ -35,7 +35,7 @@ def test_a_process_answers_until_it_is_dismissed() -> None:
 
 @dataclass(frozen=True)
 class Pair(Group):
-    """The first process of two, of which the other one gives answers that were noted."""
+    """The first of two processes; the other gives recorded answers."""
 
     others: list[Any] = field(default_factory=list)
 

@@ -1,7 +1,7 @@
 """A copy of the recipes, with a set-up that installs nothing.
 
 The fake Python answers questions (`-c`, `-`) with the real one, but makes a `.venv` that holds only
-itself, and writes down what pip is asked for. The fake charlm does nothing, successfully.
+itself, and records what pip is asked for. The fake charlm does nothing, and succeeds.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""run.sh of the sets: the whole chain in small, and what a second call leaves out."""
+"""run.sh of the data sets: the whole chain on tiny data, and what a second call skips."""
 
 import json
 import re
@@ -14,13 +14,13 @@ from charlm.presets import PRESETS
 
 BASH = shutil.which("bash") or "bash"
 ROOT = Path(__file__).resolve().parents[2]
-Tree = Any  # of conftest.py, which no test can import
+Tree = Any  # the class of conftest.py, which tests cannot import
 Done = subprocess.CompletedProcess[str]
 SPLITS = ("train", "valid", "test")
 WHOLE = f"""#!{BASH}
 PYTHONPATH="{ROOT}" exec "{sys.executable}" -m charlm "$@"
 """
-# Leaves what each command would leave, and prints an empty object.
+# Creates the files of each command, and prints an empty object.
 LEAVES_FILES = f"""#!{BASH}
 out=
 for word in "$@"; do [ "$before" != --out ] || out=$word; before=$word; done

@@ -1,4 +1,4 @@
-"""get.sh of every set, from small archives of the publishers' structure on 127.0.0.1."""
+"""get.sh of every data set, from small archives with the publishers' layout on 127.0.0.1."""
 
 import hashlib
 import io
@@ -20,13 +20,13 @@ from typing import Any
 
 import pytest
 
-Tree = Any  # of conftest.py, which no test can import
+Tree = Any  # the class of conftest.py, which tests cannot import
 Done = subprocess.CompletedProcess[str]
 SPLITS = ("train", "valid", "test")
 
 
 class Publisher(BaseHTTPRequestHandler):
-    """Gives files by their path, from where it is asked to, and breaks off where it is told to."""
+    """Serves files by path, from the requested offset, and breaks off where it is told to."""
 
     def __init__(self, files: dict[str, bytes], *arguments: Any, **options: Any) -> None:
         self.files = files
@@ -90,7 +90,7 @@ def zipped(texts: dict[str, str]) -> bytes:
 
 
 def publish(tree: Tree, files: dict[str, bytes], contents: dict[str, bytes]) -> dict[str, str]:
-    """Put files where the table says, with their hashes in it; returns their paths by name."""
+    """Publishes files as the table says, and writes their hashes into it; returns paths by name."""
     table, paths = tree.root / "recipes" / "addresses.tsv", {}
     lines = table.read_text().splitlines()
     for number, line in enumerate(lines):
@@ -251,7 +251,7 @@ def test_half_of_the_film_reviews_are_for_train_and_long_sentences_are_not_for_t
     publish(tree, files, {"aclImdb_v1.tar.gz": tar(reviews, packing="gz")})
     done = tree.run("imdb/get.sh", str(tmp_path), CHARLM_MIRROR=host)
     assert done.returncode == 0, done.stderr
-    # "x…" begins no sentence by the rule: it belongs to the one before, which is too long with it.
+    # By the rule "x…" begins no sentence: it joins the one before, which is then too long.
     assert texts_in(tmp_path / "raw") == {
         "train": "Good 0.\nBad.\nGood 2.\nBad.\n",
         "valid": "End.\n",
@@ -353,7 +353,7 @@ def test_a_place_that_cannot_be_written_is_one_line_with_its_name(
     tree: Tree, host: str, ptb: str, tmp_path: Path, blocked: str
 ) -> None:
     (tmp_path / "downloads").mkdir()
-    (tmp_path / blocked).symlink_to("/gone/away")  # a mode would not stop root
+    (tmp_path / blocked).symlink_to("/gone/away")  # a file mode would not stop root
     line = last_line(tree.run("ptb/get.sh", str(tmp_path), CHARLM_MIRROR=host))
     assert line == f"get: {tmp_path}/{blocked}: No such file or directory"
 

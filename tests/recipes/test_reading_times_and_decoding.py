@@ -1,4 +1,4 @@
-"""What the recipes reading-times and decoding compute: made texts, made frames, a fit."""
+"""Computations of the surprisal and decoding recipes: made texts, made frames, a fit."""
 
 import importlib.util
 import re
@@ -76,7 +76,7 @@ def test_times_that_hang_on_surprisal_show_a_gain_and_noise_none(
     first, _, true, noise = capsys.readouterr().out.splitlines()
     assert first.startswith("540 words; base ")
     lows = [float(re.findall(r"\(([-+.0-9]+) to", line)[0]) for line in (true, noise)]
-    assert lows[0] > 100  # thousandths of a nat
+    assert lows[0] > 100  # in thousandths of a nat
     assert lows[1] < 0
 
 
@@ -85,7 +85,7 @@ def test_decoders_weights_are_those_of_the_fewest_errors(monkeypatch: pytest.Mon
     decode = module("decoding/decode.py")
     rows = [decode.Row("a b", -3.0, -2.0, 2, 0), decode.Row("a bc", -1.0, -4.0, 2, 1)]
     weights = [(0.0, 1.0, 0.0), (0.5, 1.0, -9.0), (1.5, 1.0, 0.0)]
-    # The second leads by its letters alone, the first once the model or unknown words count.
+    # The second is ahead by its letters alone, the first once the model or unknown words count.
     assert decode.errors_of_best(rows, "a b", weights).tolist() == [1, 0, 0]
     counts = np.array([[3, 2, 2, 2, 3], [3, 3, 3, 3, 3]])
     assert decode.middle_of_best(counts.ravel(), counts.shape) == 2

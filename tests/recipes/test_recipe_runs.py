@@ -1,4 +1,4 @@
-"""The recipes at work, on a copy of them; the fake charlm does nothing, successfully."""
+"""The recipes at work, on a copy of them; the fake charlm does nothing, and succeeds."""
 
 import gzip
 import re
@@ -14,7 +14,7 @@ from charlm.presets import PRESETS, preset
 BASH = shutil.which("bash") or "bash"
 ROOT = Path(__file__).resolve().parents[2]
 DOES_NOTHING = f"#!{BASH}\nexit 0\n"
-Tree = Any  # of conftest.py, which no test can import
+Tree = Any  # the class of conftest.py, which tests cannot import
 Done = subprocess.CompletedProcess[str]
 
 

@@ -1,4 +1,4 @@
-"""The shell scripts as text: what bash they need, what they pin, which options they use."""
+"""The shell scripts as text: the bash they need, what they pin, which options they use."""
 
 import ast
 import os
@@ -17,7 +17,7 @@ from charlm.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted([*(ROOT / "recipes").rglob("*.sh"), ROOT / ".ci" / "run"])
-SOURCED = {"setup.sh", "fetch.sh", "chain.sh", "help.sh"}  # by others, and never started
+SOURCED = {"setup.sh", "fetch.sh", "chain.sh", "help.sh"}  # sourced by other scripts, never started
 HELPED = [  # test.sh hands its arguments to pytest; Kaldi's scripts give their usage otherwise
     path
     for path in SCRIPTS

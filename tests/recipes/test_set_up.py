@@ -1,4 +1,4 @@
-"""recipes/setup.sh at work on a copy, with a pip that writes down what it is asked for."""
+"""recipes/setup.sh at work on a copy, with a pip that records what it is asked for."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import pytest
 BASH = shutil.which("bash") or "bash"
 OLD_PYTHON = f"#!{BASH}\nexit 1\n"
 DOES_NOTHING = f"#!{BASH}\nexit 0\n"
-Tree = Any  # of conftest.py, which no test can import
+Tree = Any  # the class of conftest.py, which tests cannot import
 Done = subprocess.CompletedProcess[str]
 
 
@@ -223,7 +223,7 @@ def test_a_compiler_that_comes_later_brings_kenlm_and_nothing_else(tree: Tree) -
     (asked,) = tree.installed()
     assert asked.startswith(f"install --editable {tree.root}[kenlm] ")
     (tree.bin / "c++").unlink()
-    assert tree.set_up().stderr == ""  # one that goes again takes nothing away
+    assert tree.set_up().stderr == ""  # a second run removes nothing
 
 
 def test_a_kenlm_that_does_not_compile_is_one_line_and_not_tried_again(tree: Tree) -> None:

@@ -1,4 +1,4 @@
-"""The page of three lessons, made in small: whole, closed, and of measures that hold by hand."""
+"""The page of three lessons on tiny data: complete, self-contained, and with correct measures."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""The learning curve is a picture that anything can open."""
+"""The learning curve is a picture that any viewer can open."""
 
 import warnings
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_the_curve_of_one_epoch_has_its_rate_and_whole_epochs(
     record = {"epoch": 1, "train_ppl": 400.0, "valid_ppl": 300.0, "rate": 1.0}
     save_curve([record], tmp_path / "curve.png", title="one")
     bottom = drawn_figure[0].axes[1]
-    assert bottom.lines[0].get_marker() == "o"  # of a line from point to point nothing is seen
+    assert bottom.lines[0].get_marker() == "o"  # a line from a point to itself would be invisible
     low, high = bottom.get_xlim()
     assert [tick for tick in bottom.get_xticks() if low <= tick <= high] == [1.0]
 

@@ -1,4 +1,4 @@
-"""What run.json says, and the lock that goes with its process."""
+"""The contents of run.json, and the lock that ends with its process."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Letters in pictures: which fonts are asked for them, and what is drawn of those that none has."""
+"""Text in pictures: which fonts are used, and what is drawn for characters that no font has."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from matplotlib import get_data_path, rcParams
 from charlm.run import fonts
 from charlm.run.fonts import drawable, fonts_for
 
-SCRIPT = "\U0001d4b6"  # a letter of mathematics that DejaVu Sans lacks
-STIX = Path(get_data_path()) / "fonts" / "ttf" / "STIXGeneral.ttf"  # matplotlib brings it
+SCRIPT = "\U0001d4b6"  # a mathematical letter that DejaVu Sans lacks
+STIX = Path(get_data_path()) / "fonts" / "ttf" / "STIXGeneral.ttf"  # a font of matplotlib's
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a run's records say, as it is shown."""
+"""A run's log records as they are shown."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from charlm.run.history import shown_ppl
         (77.8, "77.80"),
         (9_999_999.0, "9999999.00"),
         (1e7, "1.00e+07"),
-        (1.76381e211, "1.76e+211"),  # with two decimals 215 characters of a line
+        (1.76381e211, "1.76e+211"),  # two decimals would take 215 characters
         (-2.5e80, "-2.50e+80"),
         (None, "undefined"),
     ],

@@ -1,4 +1,4 @@
-"""Loading a run: the model it holds, or one line for whatever else stands there."""
+"""Loading a run: the model that it holds, or one line for anything else."""
 
 import json
 import resource

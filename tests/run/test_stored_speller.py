@@ -1,4 +1,4 @@
-"""A speller on the disk: whole, of this run and of the right shape, or one line."""
+"""Loading a speller: whole, of this run and of the right shape, or one line."""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -86,7 +86,7 @@ def test_a_run_without_a_speller_says_how_to_add_one(spelled_run: Path, lacks: s
             "run.json: option 'hidden_dim' of speller 'lstm' is 1000000000; expected 1 to 65536",
         ),
         (
-            # 17 GB, if it were allocated before it is compared.
+            # It would take 17 GB if it were allocated before the comparison.
             lambda v: v["speller"]["settings"].update(hidden_dim=65536),
             "speller.safetensors: reader.weight_ih_l0 is 16 by 3; expected 262144 by 3, as run",
         ),

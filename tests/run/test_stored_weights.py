@@ -1,4 +1,4 @@
-"""Tensors on the disk: whole, ours and of the right shape, or one line."""
+"""Loading tensors: whole, of charlm's kind and of the right shape, or one line."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def test_tensors_are_copied_where_they_share_memory_alone(
 
     monkeypatch.setattr(torch.Tensor, "clone", noting)
     write_tensors(path, tensors, meta={})
-    assert cloned == [[0, 1, 2, 3, 4, 5]]  # the rows are made contiguous, so they are a copy
+    assert cloned == [[0, 1, 2, 3, 4, 5]]  # the rows are made contiguous, which copies them
     read, _ = read_tensors(path)
     assert {name: t.tolist() for name, t in read.items()} == {
         name: t.tolist() for name, t in tensors.items()

@@ -1,4 +1,4 @@
-"""A run's files against what it recorded: which fits no more, and what nobody can say."""
+"""Verifying a run's files against what it recorded: what no longer fits, what cannot be checked."""
 
 import json
 from collections.abc import Callable

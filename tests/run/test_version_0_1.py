@@ -1,11 +1,11 @@
-"""What charlm 0.1 wrote still loads, and gives the answers that 0.1 gave.
+"""What charlm 0.1 wrote still loads, and gives the same answers as in 0.1.
 
 `version_0_1` was written by commit da05298 from the corpus that it holds: `char` by `charlm train
 --arch char-small --speller`, `morph` by `--arch morph-small --vocab vocabulary-with-morphs.json`,
 `unfinished` by `--arch gru --max-time` after one of nine epochs (AdamW, averaged weights),
 `kn.arpa` by `charlm ngram`, `weights.json` by `charlm score --tune dev.tsv`, `scored.tsv` with
-those, `answers.json` by `eval` and `nn`. Curves, and what finished runs keep for --resume, are left
-out for their size.
+these, and `answers.json` by `eval` and `nn`. Curves, and the files that finished runs keep for
+--resume, are left out for their size.
 """
 
 import json

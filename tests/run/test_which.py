@@ -1,4 +1,4 @@
-"""Which run a command means."""
+"""Which run a command takes."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs on the disk, as a training leaves them, of models that were filled instead of trained."""
+"""Runs on disk as a training leaves them, of models that were filled instead of trained."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 SaveRun = Callable[..., Path]
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
-TEXT = "a b c a b d\na b c\nh g f e d c b a\nb b <unk> a\na\n"  # of n-gram models
+TEXT = "a b c a b d\na b c\nh g f e d c b a\nb b <unk> a\na\n"  # for n-gram models
 SETTINGS = {
     "encoder": {"type": "char-cnn", "dim": 4, "widths": [1, 2], "filters": [5, 6]},
     "context": {"type": "lstm", "dim": 7, "layers": 1},
@@ -38,7 +38,7 @@ def fill_at_random(model: torch.nn.Module) -> None:
 
 
 def fill_beyond_numbers(model: torch.nn.Module) -> None:
-    """Finite weights that give the word b the probability exp(-6e38), which is no float."""
+    """Finite weights that give the word b the probability exp(-6e38), which underflows."""
     fill_with_zeros(model)
     model.output.words.bias.data[2:4] = torch.tensor([3e38, -3e38])
 
@@ -70,7 +70,7 @@ def lower_run(saved_run: SaveRun) -> Path:
 
 @pytest.fixture
 def spelled_run(lower_run: Path, add_speller: SaveRun) -> Path:
-    """The same with a speller that tells letters apart."""
+    """The same run with a speller that distinguishes letters."""
     return add_speller(lower_run, fill=partial(torch.nn.init.uniform_, a=-1, b=1))
 
 
@@ -82,7 +82,7 @@ def uniform(saved_run: SaveRun) -> Path:
 
 @pytest.fixture
 def run(saved_run: SaveRun) -> Path:
-    """A run whose model tells words and contexts apart."""
+    """A run whose model distinguishes words and contexts."""
     return saved_run("random")
 
 

@@ -1,4 +1,4 @@
-"""An exported folder in the place of a run: `load`, `score`, `nn`, `surprisal`; no torch."""
+"""An exported folder in place of a run: `load`, `score`, `nn`, `surprisal`, without torch."""
 
 import os
 import shutil
@@ -109,7 +109,7 @@ def test_sentences_that_stand_alone_are_read_side_by_side(
 
     monkeypatch.setattr(OnnxModel, "step", counted)
     charlm.surprisal(text, model=tiny_onnx, threads=1)
-    assert max(sizes) == 3  # "the", "a" and "<unk>:cat", with which all of them begin
+    assert max(sizes) == 3  # "the", "a" and "<unk>:cat": the first words of all of them
 
 
 def number(cell: str) -> float:

@@ -1,6 +1,6 @@
-"""Two real processes, connected by gloo, against one: evaluation and scoring.
+"""Evaluation and scoring by two real processes, connected by gloo, against one.
 
-One pair of processes does all of it: starting costs the most.
+One pair of processes runs all tests, since starting it costs the most.
 """
 
 import json
@@ -76,7 +76,7 @@ def test_two_processes_find_and_write_what_one_does(
         process.stdin = None
     told = [process.communicate(timeout=300) for process in pair]
     assert [process.returncode for process in pair] == [0, 0], told
-    assert told[0][0] == told[1][0]  # both know what came out
+    assert told[0][0] == told[1][0]  # both have the result
     found = [json.loads(line) for line in told[0][0].splitlines()]
     (_, first), (_, second), *scored = asked(tiny_run, corpus_dir, tmp_path / "alone")
     for results, options in zip(found[:2], (first, second), strict=True):
@@ -92,7 +92,7 @@ def test_two_processes_find_and_write_what_one_does(
 
 
 def fields(path: Path) -> list[Any]:
-    """What is a number is compared as one."""
+    """The fields of a line; numbers are compared as numbers."""
     found: list[Any] = []
     for field in path.read_text().replace("\n", "\t\n\t").split("\t"):
         try:

@@ -54,12 +54,12 @@ def toy_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny() -> tuple[str, ...]:
-    """What makes char-small small, as `--set` takes it."""
+    """The `--set` options that make char-small small."""
     return TINY
 
 
 class Listener(Silence):
-    """Adds what it is told to a list."""
+    """Appends what it is told to a list."""
 
     def __init__(self, notes: list[str]) -> None:
         self.notes = notes
@@ -79,7 +79,7 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         write_bytes(path, title.encode())
 
     monkeypatch.setattr(session, "save_curve", plain_curve)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # no test pulls the plug
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # no test cuts the power
 
     def run(name: str = "run", *, notes: list[str] | None = None, **options: Any) -> TrainResult:
         if notes is not None:
@@ -142,14 +142,14 @@ def new_trainer() -> Callable[..., Trainer]:
 
 @pytest.fixture
 def begun(tmp_path: Path, run_info: Callable[..., RunInfo]) -> Path:
-    """The folder of a run before its first step, for a trainer that is driven by hand."""
+    """The folder of a run before its first step, for a trainer that a test drives by hand."""
     run_info().save(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def bits() -> Bits:
-    """All of a run that must not depend on when it was stopped: every tensor, every count."""
+    """Everything in a run that must not depend on when it was stopped: all tensors, all counts."""
 
     def read(folder: Path) -> dict[str, object]:
         found: dict[str, object] = {"log": timeless((folder / LOG).read_text().splitlines())}
@@ -169,7 +169,7 @@ def bits() -> Bits:
 
 
 def timeless(lines: Any) -> list[dict[str, object]]:
-    """Records of the log, less what the clock said."""
+    """Log records without their times."""
     records = map(json.loads, lines)
     clocks = ("seconds", "validation_seconds")
     return [{k: v for k, v in record.items() if k not in clocks} for record in records]

@@ -1,4 +1,4 @@
-"""Epochs of seconds, as on a GPU: not each has a checkpoint, and nothing of it shows in the end."""
+"""Epochs of seconds, as on a GPU: not each has a checkpoint, and the result does not show it."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A checkpoint that no training has written is refused in one line, and none such is written."""
+"""A checkpoint that no training could have written is refused in one line, and never written."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from charlm.training import checkpoint
 from charlm.training.train import Silence
 
 TrainToy = Callable[..., Any]
-STEPS = 3  # of an epoch
+STEPS = 3  # steps of an epoch
 
 
 def changed_json(path: Path, change: Callable[[Any], object]) -> None:

@@ -1,6 +1,6 @@
-"""A training dies at every system call of every write, and goes on to the same bits.
+"""A training killed at any system call of any write resumes to the same bits.
 
-The failures are made in this process, one call after the other; two processes are killed besides.
+The failures are simulated in this process, one call after another; two processes are also killed.
 """
 
 import errno
@@ -33,10 +33,10 @@ class Killed(BaseException):
 
 
 class Disk:
-    """Counts the system calls of writing; the one with number `fatal` goes wrong.
+    """Counts the system calls of writing; the one with number `fatal` fails.
 
-    `full`: it fails, and every write after it. `killed`: the program ends there, and what it had
-    half written stays behind.
+    `full`: that call and every later write fail. `killed`: the program ends there, and half-written
+    files stay behind.
     """
 
     def __init__(self, mode: Mode, fatal: int) -> None:
@@ -120,7 +120,7 @@ def test_a_training_that_dies_at_any_system_call_goes_on_to_the_same_bits(
             if mode != "killed":
                 assert str(tmp_path / name) in str(error)
         if (tmp_path / name / MODEL).exists():
-            load_run(tmp_path / name)  # whatever stands there is whole
+            load_run(tmp_path / name)  # whatever is there is complete
         train_toy(name, **asked, resume=True)
         where = f"{disk.failed_in}, call {fatal}"
         assert bits(tmp_path / name) == whole, where
@@ -130,9 +130,9 @@ def test_a_training_that_dies_at_any_system_call_goes_on_to_the_same_bits(
         assert card(tmp_path / name) == card(tmp_path / "whole"), where
         seen.add(disk.failed_in)
     assert seen == {"write", "fsync", "replace", "fsync of the folder"}
-    # Four calls for each of 22 writes: run.json, vocab.json, four of encoded text, and each epoch
-    # two checkpoints within it, log, checkpoint, curve and card, and where it is the best weights
-    # and run.json, which tells their hash.
+    # Four calls for each of 22 writes: run.json, vocab.json, four of encoded text. Each epoch also
+    # writes two checkpoints within it, log, checkpoint, curve and card, and if it is the best, the
+    # weights and run.json, which has their hash.
     assert 4 * 20 <= fatal - 1 <= 4 * 22
 
 
@@ -146,7 +146,7 @@ def card(folder: Path) -> list[str]:
 
 
 EPOCHS = 3
-LONG = [  # epochs of half a second
+LONG = [  # with epochs of half a second
     *("--epochs", str(EPOCHS), "--batch-size", "2", "--bptt", "1"),
     *("--precision", "fp32", "--device", "cpu"),
 ]

@@ -1,6 +1,6 @@
-"""A run that comes from a stranger, or is damaged, gone on with: one line, and nothing outside it.
+"""Resuming a run from a stranger, or a damaged one: one line, and nothing outside the run.
 
-The settings' and the vocabulary's further damages are in test_resume and tests/run.
+Further damages to settings and vocabularies are in test_resume and tests/run.
 """
 
 import json
@@ -73,7 +73,7 @@ def test_a_run_of_charlm_0_1_which_kept_fewer_hashes_goes_on_without_a_note(
 
 @pytest.mark.parametrize(
     "asked",
-    [{"epochs": 1}, {"bptt": 99, "max_time": "0.000001s"}],  # the latter stops after an epoch
+    [{"epochs": 1}, {"bptt": 99, "max_time": "0.000001s"}],  # the latter stops after one epoch
     ids=["finished", "unfinished"],
 )
 def test_best_weights_that_are_missing_are_named_and_nothing_is_touched(

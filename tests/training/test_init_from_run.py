@@ -1,4 +1,4 @@
-"""A training that begins with another run's model: what both know is taken over, by name."""
+"""Training that starts from another run's model: what both have is taken over, by name."""
 
 import json
 import os
@@ -151,7 +151,7 @@ def test_clusters_of_other_words_are_drawn_anew(
     for name, tensor in first.model.state_dict().items():
         if name.startswith("context."):
             torch.testing.assert_close(second[name], tensor, rtol=0, atol=0)
-    # Over the same words it is taken over whole.
+    # With the same words the whole output is taken over.
     shutil.rmtree(tmp_path / "second")
     begun(train_toy, first, lr=0.0, epochs=1)
     again = load_run(tmp_path / "second").model.state_dict()

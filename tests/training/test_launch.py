@@ -1,4 +1,4 @@
-"""Processes that `charlm train` starts by itself: what they must see, and what ends them."""
+"""Processes that `charlm train` starts itself: what they must see, and what ends them."""
 
 import json
 import os

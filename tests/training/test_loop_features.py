@@ -1,7 +1,7 @@
-"""That the loop and the session do what a recipe asks for, seen from outside of them.
+"""The loop and the session do what a recipe asks for, seen from outside.
 
-The parts have tests of their own; here they are set in a recipe, and what comes out is compared
-with what a plain loop over the steps, the sentences or the epochs gives.
+The parts have tests of their own. Here they are set in a recipe, and the result is compared with a
+plain loop over steps, sentences or epochs.
 """
 
 import math
@@ -83,7 +83,7 @@ def distance(one: Weights, other: Weights) -> float:
     return max(float((one[name] - other[name]).abs().max()) for name in one)
 
 
-AVERAGED = {"averaging": {"type": "ema", "decay": 0.99}}  # a plain mean of the first 100 steps
+AVERAGED = {"averaging": {"type": "ema", "decay": 0.99}}  # in the first 100 steps, a plain mean
 
 
 def test_what_is_kept_is_the_mean_of_the_weights_and_not_the_last_of_them(
@@ -101,7 +101,7 @@ def test_what_is_kept_is_the_mean_of_the_weights_and_not_the_last_of_them(
 def test_an_average_goes_on_over_the_end_of_an_epoch(trainer_of: MakeTrainer, begun: Path) -> None:
     trainer = trainer_of(**AVERAGED)
     steps = run_epochs(trainer, n_epochs=3)
-    trainer.position.history[-1]["valid_ppl"] = 1.0  # the best: it is kept
+    trainer.position.history[-1]["valid_ppl"] = 1.0  # the best epoch, which is kept
     save_epoch(trainer, begun)
     kept = load_file(begun / MODEL)
     assert trainer.position.n_averaged == len(steps) == 6
@@ -187,7 +187,7 @@ def ppl_of_lone_sentences(trainer: Trainer) -> float:
 ONE_STREAM = {"batch_size": 1, "bptt": 11}
 
 
-@pytest.mark.parametrize("reset", [0.0, 0.999])  # 0.999 is the most there is
+@pytest.mark.parametrize("reset", [0.0, 0.999])  # 0.999 is the largest value allowed
 def test_a_state_that_is_reset_at_sentence_ends_makes_training_one_of_lone_sentences(
     trainer_of: MakeTrainer, reset: float
 ) -> None:
@@ -240,7 +240,7 @@ def test_the_padding_row_of_an_outputs_own_encoder_is_put_back_after_a_step(
 
 @pytest.mark.parametrize(
     ("patience", "n_epochs"),
-    [(0, 7), (1, 3), (2, 4), (3, 7)],  # as good is not better
+    [(0, 7), (1, 3), (2, 4), (3, 7)],  # equal is not better
 )
 def test_a_training_ends_when_patience_with_it_does(
     trainer_of: MakeTrainer, patience: int, n_epochs: int

@@ -1,4 +1,4 @@
-"""A training whose folder was taken away writes nothing more, above all not into another's run."""
+"""A training whose folder was taken away writes nothing more, least of all into another run."""
 
 import shutil
 from collections.abc import Callable
@@ -17,7 +17,7 @@ TrainToy = Callable[..., Any]
 
 
 class Thief(Silence):
-    """Does something to the run after so many steps, or as soon as these words are said."""
+    """Does something to the run after so many steps, or when these words are logged."""
 
     def __init__(self, act: Callable[[], object], *, n_steps: int = 0, words: str = "-") -> None:
         self.act, self.n_steps, self.words = act, n_steps, words

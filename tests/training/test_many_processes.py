@@ -1,6 +1,6 @@
-"""Two real processes, connected by gloo, against one: same losses, same weights, same resuming.
+"""Two real processes, connected by gloo, against one: the same losses, weights and resuming.
 
-One pair of processes does all trainings of this file one after the other: starting costs the most.
+One pair of processes runs all trainings of this file, since starting it costs the most.
 """
 
 import json
@@ -45,7 +45,7 @@ for number_format, options in json.load(sys.stdin):
 distributed.destroy_process_group()
 """
 NO_DROPOUT = ("context.dropout=0",)
-EXACT: dict[str, dict[str, Any]] = {  # 30 steps each, but for the sentences
+EXACT: dict[str, dict[str, Any]] = {  # 30 steps each, except for the sentences
     "streams": {"overrides": ("recipe.clip=0.3",), "bptt": 3},
     "penalties": {
         "overrides": (
@@ -61,7 +61,7 @@ EXACT: dict[str, dict[str, Any]] = {  # 30 steps each, but for the sentences
         ),
         "bptt": 3,
     },
-    "sentences": {  # 25 of them: the last batch is of one, which leaves a process without
+    "sentences": {  # 25 of them, so that the last batch has one, and one process none
         "overrides": (
             "recipe.batching.type=sentences",
             "recipe.batching.max_words=7",
@@ -74,7 +74,7 @@ EXACT: dict[str, dict[str, Any]] = {  # 30 steps each, but for the sentences
         "overrides": ("output.type=class", "output.classes=6", "recipe.clip=0.3"),
         "bptt": 3,
     },
-    "rows, sentences": {  # where a process without a sentence has no rows either
+    "rows, sentences": {  # here a process without a sentence has no rows either
         "overrides": (
             "output.type=class",
             "output.classes=6",
@@ -88,7 +88,7 @@ EXACT: dict[str, dict[str, Any]] = {  # 30 steps each, but for the sentences
         "bptt": 3,
     },
 }
-STOPPED = "0.000001s"  # --max-time that is over after the first step
+STOPPED = "0.000001s"  # --max-time that ends after the first step
 
 Alone = Callable[..., Any]
 
@@ -107,7 +107,7 @@ def asked(toy_corpus: Path, tiny: tuple[str, ...]) -> Callable[..., dict[str, An
 def pairs(
     asked: Callable[..., dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
-    """A folder of runs that two processes trained together, by name."""
+    """A folder with runs that two processes trained together, by name."""
     folder = tmp_path_factory.mktemp("pairs")
     jobs: list[tuple[str, dict[str, Any]]] = []
     for name, job in EXACT.items():
@@ -142,7 +142,7 @@ def pairs(
     for process, (_, errors) in zip(processes, told, strict=True):
         assert process.returncode == 0, errors
     results = [[json.loads(line) for line in printed.splitlines()] for printed, _ in told]
-    for first, second in zip(*results, strict=True):  # both know what came out
+    for first, second in zip(*results, strict=True):  # both have the result
         assert {**first, "seconds": 0} == {**second, "seconds": 0}
     yield folder
 
@@ -195,7 +195,7 @@ def test_with_dropout_the_validation_perplexity_agrees_within_the_noise_of_seeds
     found = min(record["valid_ppl"] for record in log_of(pairs / "dropout"))
     margin = max(ppls) - min(ppls)
     assert min(ppls) - margin < found < max(ppls) + margin
-    assert max(ppls) < 1.05 * min(ppls)  # else the margin would say nothing
+    assert max(ppls) < 1.05 * min(ppls)  # else the margin would prove nothing
 
 
 def test_processes_draw_other_dropout_masks(pairs: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a training says of itself that its user would not expect, or refuses before it begins."""
+"""Notes of a training on what its user would not expect, and what it refuses beforehand."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""What may be asked of a training, and what must agree with the run that goes on."""
+"""What may be asked of a training, and what must agree with the run that is resumed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_a_model_for_sentences_begins_anew_at_half_of_their_ends() -> None:
 def test_a_model_for_sentences_is_so_when_streams_take_the_place_of_sentences() -> None:
     streams = ["recipe.batching.type=streams"]
     options = TrainOptions(data="d", purpose="sentences", overrides=streams)
-    settings = preset("miyamoto-gate")  # reads sentences
+    settings = preset("miyamoto-gate")  # reads single sentences
     changes = requested_changes(options, settings)
     assert changes == {"recipe": {"batching": {"type": "streams", "reset": 0.5}}}
     resumed = requested_changes(options, merged(settings, changes))
@@ -179,7 +179,7 @@ def test_an_option_that_disagrees_with_the_run_is_an_error(
     with pytest.raises(ConfigError) as caught:
         train_toy(resume=True, **{"epochs": 1, "max_tokens": 150, **options})
     assert str(caught.value).startswith(f"{line}; leave it out")
-    # Its weights are of use with another recipe alone.
+    # With another recipe only its weights can be used.
     assert ("--init RUN" in str(caught.value)) == line.startswith("recipe.")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
 

@@ -1,4 +1,4 @@
-"""What is asked to be computed in bf16 is: products in training, and in an evaluation that asks."""
+"""bf16 is used where it is asked for: products in training, and in evaluation on request."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What several processes tell each other, seen from one of them, with torch's calls replaced."""
+"""Messages between several processes, seen from one of them, with torch's calls replaced."""
 
 from collections.abc import Callable
 from typing import Any
@@ -100,7 +100,7 @@ def test_gradients_are_summed_and_one_that_no_process_has_stays_none(
     for number in (0, 2, 3):
         expected = torch.full_like(parameters[number], 2 * (number + 1.0))
         assert torch.equal(parameters[number].grad, expected)  # type: ignore[arg-type]
-    assert sum(sent) == 13 + len(parameters)  # each number once, and a flag a parameter
+    assert sum(sent) == 13 + len(parameters)  # each number once, and one flag per parameter
     assert len(sent) == {1: 4, 5: 3, 100: 1}[bucket]
 
 
@@ -167,7 +167,7 @@ def test_the_shares_of_the_processes_are_the_batch(batching: Any, size: int) -> 
         for rank, part in enumerate(parts):
             assert part.whole == whole.whole
             assert part.is_fresh == whole.is_fresh
-            if rank >= n_streams:  # one sentence is left: the others have nothing to predict
+            if rank >= n_streams:  # one sentence is left, so the others have nothing to predict
                 assert part.words_TB.tolist() == [[-1]] * len(whole.words_TB)
                 assert (part.n_tokens, part.n_pairs, part.temporal_weight) == (0, 0, 0)
                 continue
@@ -214,7 +214,7 @@ def test_the_gradient_of_a_large_table_is_row_sparse_where_no_process_has_a_dens
             tensor.clamp_(min=kinds[other])
         elif tensor.is_sparse:
             assert tensor.is_coalesced() and "dense" not in (own, other)
-            assert (tensor.sparse_dim(), tensor.dense_dim()) == (1, 1)  # alike in all processes
+            assert (tensor.sparse_dim(), tensor.dense_dim()) == (1, 1)  # the same in all processes
             tensor.add_(theirs.to_sparse(1))
         else:  # the whole table and its flag
             assert len(tensor) == 9

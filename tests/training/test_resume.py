@@ -1,4 +1,4 @@
-"""A training that is stopped on purpose goes on to the same bits, and only with what it began."""
+"""A training stopped on purpose resumes to the same bits, and only with its own settings."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ STEPS = 6  # three in each of two epochs
 
 
 class Clock(Silence):
-    """A watch that stands still until so many steps are made; then a day has gone by."""
+    """A clock that stands still until so many steps are done; then a day has passed."""
 
     def __init__(self, n_steps: int) -> None:
         self.n_steps, self.now = n_steps, 0.0
@@ -63,7 +63,7 @@ class Counter(Silence):
 
 @pytest.fixture
 def stop_after(monkeypatch: pytest.MonkeyPatch, train_toy: TrainToy) -> Callable[..., Any]:
-    """A training whose --max-time is over after so many steps."""
+    """A training whose --max-time ends after so many steps."""
 
     def run(n_steps: int, **options: Any) -> Any:
         clock = Clock(n_steps)
@@ -157,7 +157,7 @@ def test_a_run_that_is_given_more_epochs_ends_at_the_bits_of_one_that_was_begun_
     assert bits(tmp_path / "run") == bits(tmp_path / "whole")
     run, whole = load_info(tmp_path / "run"), load_info(tmp_path / "whole")
     assert run.settings == whole.settings
-    # What is said again, or left out, is what the run has now.
+    # Options that are repeated or left out have the values of the run.
     assert train_toy(epochs=None, resume=True) == result
 
 
@@ -193,7 +193,7 @@ def test_another_text_than_the_run_was_begun_with_is_refused(
     before = sorted(path.name for path in (tmp_path / "run").iterdir())
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True, data=other)
-    # `encoded/` would say that a finished run is not.
+    # `encoded/` would make a finished run look unfinished.
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
     assert str(caught.value) == (
         f"{other / split}.txt: not the text that the run was begun with; give that one with --data"

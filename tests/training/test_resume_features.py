@@ -1,7 +1,7 @@
-"""A training that is cut off within any epoch ends at the same bits, whatever the recipe carries.
+"""A training cut off within any epoch ends at the same bits, whatever the recipe has.
 
-A cut is a copy of the run's folder while the training goes on: what a crash would have left. It is
-gone on with from its own run.json, and from nothing else.
+A cut is a copy of the run's folder during the training: what a crash would have left. It is resumed
+from its own run.json, and nothing else.
 """
 
 import shutil

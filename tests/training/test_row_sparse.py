@@ -1,4 +1,4 @@
-"""Trainings with row-sparse gradients against the same ones with dense gradients, in float64."""
+"""Trainings with row-sparse gradients against the same trainings with dense ones, in float64."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

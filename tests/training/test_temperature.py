@@ -1,4 +1,4 @@
-"""The softmax temperature: found again where it was changed, and divided by once, come what may."""
+"""The softmax temperature: found again where it was changed, and applied exactly once."""
 
 import math
 import re
@@ -27,7 +27,7 @@ from charlm.training.train import Silence
 TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]
 COOLED = ("recipe.temperature=valid",)
-CALM = ("recipe.optimiser.lr=0.3",)  # the best temperature then lies within what is tried
+CALM = ("recipe.optimiser.lr=0.3",)  # the best temperature is then inside the tried range
 
 
 class Witness(Silence):
@@ -94,7 +94,7 @@ def test_one_pass_sums_what_the_words_cost_at_every_temperature(trial: TrialOutp
         assert total == pytest.approx(sum(cost), rel=1e-5)
 
 
-@pytest.mark.parametrize("lowest", [0.91, 0.55])  # 0.55 lies beside the last that was tried
+@pytest.mark.parametrize("lowest", [0.91, 0.55])  # 0.55 is next to the last value that was tried
 def test_the_lowest_point_lies_between_those_that_were_tried(
     trial: TrialOutput, lowest: float
 ) -> None:
@@ -135,7 +135,7 @@ def test_scores_that_were_multiplied_are_divided_again(
 
 
 @pytest.mark.parametrize(
-    ("kind", "loud", "lr"),  # rates at which the best temperature lies within what is tried
+    ("kind", "loud", "lr"),  # rates at which the best temperature is inside the tried range
     [
         ("hierarchical", r"levels\.(clusters|words)\..*", 0.1),
         ("class", r"levels\.(clusters|words)\..*", 0.1),
@@ -237,7 +237,7 @@ def test_a_training_that_dies_about_its_temperature_ends_at_the_same_bits(
         patch.setattr(module, name, die)
         with pytest.raises(KeyboardInterrupt):
             run()
-    load_run(tmp_path / "run")  # whatever stands there is whole
+    load_run(tmp_path / "run")  # whatever is there is complete
     assert bits(run(resume=True)) == bits(tmp_path / "whole")
 
 

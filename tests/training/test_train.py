@@ -1,4 +1,4 @@
-"""A training as a whole: what it leaves, what it leaves alone, and what it refuses."""
+"""A training as a whole: what it writes, what it leaves alone, and what it refuses."""
 
 import fcntl
 import json
@@ -31,9 +31,9 @@ TrainToy = Callable[..., Any]
 def test_two_epochs_give_the_perplexities_that_they_always_gave(
     train_toy: TrainToy, tiny: tuple[str, ...]
 ) -> None:
-    """The golden run: these figures come from charlm itself, and no change may move them unsaid.
+    """The golden run: these figures come from charlm itself, and no change may move them silently.
 
-    Without dropout, whose draws differ from one kind of processor to another.
+    It has no dropout, whose draws differ from one kind of processor to another.
     """
     history = []
 
@@ -98,7 +98,7 @@ def test_the_time_of_a_training_is_that_of_its_steps_and_its_validations(
     tensors, meta = read_tensors(path)
     for record in meta["position"]["history"]:
         record.update(seconds=100.0, validation_seconds=20.5)
-    del meta["position"]["history"][0]["validation_seconds"]  # as older runs are
+    del meta["position"]["history"][0]["validation_seconds"]  # as in older runs
     meta["position"]["seconds"] = 7.0
     write_tensors(path, tensors, meta=meta)
     assert train_toy(epochs=3, resume=True).seconds == 3 * 100.0 + 2 * 20.5 + 7.0
@@ -217,7 +217,7 @@ def test_a_run_that_another_training_holds_is_refused(train_toy: TrainToy, tmp_p
         f"{tmp_path / 'run'}: another process trains into this run; wait for it, or choose "
         "another --out"
     )
-    train_toy(epochs=1, resume=True)  # the lock went with its holder
+    train_toy(epochs=1, resume=True)  # the lock ended with its holder
 
 
 def test_the_run_is_named_after_preset_and_corpus_where_no_name_is_given(

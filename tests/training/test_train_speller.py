@@ -1,4 +1,4 @@
-"""Spellers of runs: what they learn, when, and that the model beside them stays as it is."""
+"""Spellers of runs: what they learn, when, and that the model beside them does not change."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -161,7 +161,7 @@ def test_a_speller_that_is_not_the_one_told_of_is_learned_again(
     content = path.read_bytes()
     if how == "cut":
         path.write_bytes(content[:-1])
-    else:  # as after a crash, where a run that had learnt nothing was begun again
+    else:  # as after a crash, after which a run that had learnt nothing was begun again
         train_toy("other", spellings=text)
         path.write_bytes((tmp_path / "other" / SPELLER_WEIGHTS).read_bytes())
     train_toy("run", resume=True, speller=True)

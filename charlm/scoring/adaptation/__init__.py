@@ -1,1 +1,1 @@
-"""Models that adapt to the text that they read: by moving weights, by remembering words."""
+"""Models that adapt to the text they read, by moving their weights or caching its words."""

@@ -1,8 +1,9 @@
-"""How a model adapts to what it has read: the options, and the rates behind them.
+"""How a model adapts to what it has read: the options and the default rates.
 
-Rates come from the command line, else from those chosen on a valid.txt and kept with the run, else
-they are the defaults here, from PTB: char-small's for a cache, word-char-modern's for dynamic, with
-half the rate that was best there, since twice the best rate is worse than no adaptation.
+Rates come from the command line, or else from an earlier choice on a valid.txt, which is kept with
+the run. The defaults here were found on PTB: the cache's for char-small, those of dynamic
+evaluation for word-char-modern. The default dynamic rate is half the best one found there, because
+twice the best rate is worse than no adaptation.
 """
 
 from collections.abc import Mapping
@@ -14,11 +15,11 @@ from charlm.options import Opt
 
 Adapt = Literal["none", "dynamic", "cache", "both"]
 
-CHOOSE = "choose"  # in the place of rates
+CHOOSE = "choose"  # the value of --adapt-rates that asks for a choice
 GROUP = "Adaptation"
-LAMBDA = "lambda"  # no name for a field
-MOST_SHARE = 0.999  # a cache alone gives nothing to what it does not hold
-MOST_REMEMBERED = 100_000  # positions: each costs as many numbers as the context is wide
+LAMBDA = "lambda"  # not a possible field name in Python
+MOST_SHARE = 0.999  # a cache alone gives no probability to words that it does not hold
+MOST_REMEMBERED = 100_000  # positions; each costs as many numbers as the context is wide
 
 AdaptChoice = Annotated[
     Adapt,
@@ -47,32 +48,32 @@ class Rates:
     """How fast a model adapts."""
 
     segment: int = 20  # tokens between two steps
-    rate: float = 0.00005  # of a step, where it is divided by the root of the mean squared gradient
-    decay: float = 0.006  # how much of the way back to the trained weights a step goes
+    rate: float = 0.00005  # step size; each step is divided by the root mean square gradient
+    decay: float = 0.006  # fraction of the way back to the trained weights at each step
     size: int = 500  # positions that the cache holds
-    theta: float = 1.0  # how much contexts must be alike; 0: a unigram cache
-    share: float = 0.1  # λ, of the cache in the mixture
+    theta: float = 1.0  # how similar contexts must be; 0: a unigram cache
+    share: float = 0.1  # λ, the cache's weight in the mixture
 
     def to_dict(self) -> dict[str, float]:
         return {LAMBDA if name == "share" else name: v for name, v in asdict(self).items()}
 
 
-PLAIN = Rates(rate=0.3, decay=0.001)  # without mean squared gradients
+PLAIN = Rates(rate=0.3, decay=0.001)  # for steps without mean squared gradients
 OF_DYNAMIC, OF_CACHE = ("segment", "rate", "decay"), ("size", "theta", LAMBDA)
 OF_MODE = {"dynamic": OF_DYNAMIC, "cache": OF_CACHE, "both": (*OF_DYNAMIC, *OF_CACHE)}
 
 
 def shown_rates(mode: Adapt, rates: Rates) -> str:
-    """The rates that a mode uses, as `--adapt-rates` takes them."""
+    """The rates that the mode uses, in the form that `--adapt-rates` takes."""
     values = rates.to_dict()
     return ",".join(f"{name}={values[name]:.6g}" for name in OF_MODE[mode])
 
 
 def parsed_rates(text: str, base: Rates) -> Rates:
-    """`base` with the rates in `text`.
+    """`base`, changed as `text` says.
 
     Raises:
-        ConfigError: not NAME=NUMBER, or a number out of its range.
+        ConfigError: text that is not NAME=NUMBER, or a number out of its range.
     """
     said: dict[str, Any] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
@@ -88,7 +89,7 @@ def parsed_rates(text: str, base: Rates) -> Rates:
 
 
 def rates_of(said: Mapping[str, object], *, base: Rates, where: str) -> Rates:
-    """`base` with other rates, which may come from a stranger's file.
+    """`base` with the given numbers, which may come from a file that is not trusted.
 
     Raises:
         ConfigError: an unknown name, or a number out of its range.

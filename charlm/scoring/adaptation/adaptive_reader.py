@@ -1,7 +1,7 @@
-"""A model that reads a stream and adapts to it, a segment at a time.
+"""A model that reads a stream and adapts to it, one segment at a time.
 
-A token is scored before anything is learned from it. The model is changed in place: a caller that
-needs it as it was trained passes a copy, or restores it.
+A token is scored before anything is learned from it. The reader changes the model that it is given:
+callers that need the trained model must pass a copy, or restore it.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,12 +31,12 @@ from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
-VectorsOf = Callable[[Ids, Sequence[str]], Tensor]  # of forms, as `FormVectors.of`
+VectorsOf = Callable[[Ids, Sequence[str]], Tensor]  # vectors of forms, as from `FormVectors.of`
 
 
 @dataclass(frozen=True)
 class Adaptation:
-    """How a model follows what it reads."""
+    """How a model adapts to what it reads."""
 
     mode: Adapt
     rates: Rates
@@ -45,7 +45,7 @@ class Adaptation:
 
     @property
     def moves(self) -> bool:
-        """Whether weights are moved: at a rate of 0 nothing is, and no text need be cut."""
+        """Whether weights move; at a rate of 0 the text need not be cut into segments."""
         return self.mode in ("dynamic", "both") and self.rates.rate > 0
 
     @property
@@ -55,7 +55,7 @@ class Adaptation:
 
     @property
     def shown(self) -> str:
-        """The mode and its rates, as a signature has them."""
+        """The mode and its rates, as they stand in a signature."""
         steps = ""
         if self.mode != "cache":
             steps = f",squares={self.squares_sha256[:HASH_DIGITS] or 'none'}"
@@ -63,7 +63,7 @@ class Adaptation:
 
 
 class AdaptiveReader:
-    """Reads streams by a model, which it changes."""
+    """Reads streams with a model, which it changes."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class AdaptiveReader:
         oov_input: str = "unk",
         vectors_of: VectorsOf | None = None,
     ) -> None:
-        """With `vectors_of` the encoder stays as it is, and so do they."""
+        """With `vectors_of`, neither the encoder nor the vectors change."""
         self.model, self.inventory, self.adaptation = model.eval(), inventory, adaptation
         self.weights: DynamicWeights | None = None
         self.remembered: Positions | None = None
@@ -91,13 +91,14 @@ class AdaptiveReader:
             kind = UncachedVectors if is_changing else FormVectors
             vectors_of = kind(model, inventory, oov_input=oov_input).of
         self.vectors_of = vectors_of
-        # Of a GPU, too: a cache holds each position of a chunk against all that any of them sees.
+        # The CPU's limits hold on a GPU as well, since a cache compares every position of a chunk
+        # with all positions that any of them sees.
         self._at_once = max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // inventory.n_words))
         if self.weights is not None:
             self._at_once = adaptation.rates.segment
 
     def restart(self) -> None:
-        """Forget all that was read."""
+        """Forget everything that was read."""
         if self.weights is not None:
             self.weights.restore(None)
         self.remembered = None
@@ -108,11 +109,11 @@ class AdaptiveReader:
         """nll in nats of each token of `ids`, whole sentences that follow what `state` has read.
 
         Raises:
-            ConfigError: steps so large that no numbers are left.
+            ConfigError: the steps are so large that the weights are no longer finite.
         """
         inputs = np.concatenate([np.array([END], np.int32), ids[:-1]])
-        # One array: a small tensor a segment, that stays between large ones that come and go, let
-        # memory grow by a megabyte each.
+        # A single array: keeping one small tensor per segment, between large ones that are freed,
+        # made memory grow by a megabyte per segment.
         nlls = np.empty(len(ids), np.float32)
         for first in range(0, len(ids), self._at_once):
             part = slice(first, first + self._at_once)
@@ -131,7 +132,7 @@ class AdaptiveReader:
     ) -> tuple[Tensor, State]:
         model, device = self.model, next(self.model.parameters()).device
         words = torch.from_numpy(as_words(targets, self.inventory.n_words)).to(device)
-        # cuDNN has no gradients of a recurrence in evaluation mode.
+        # cuDNN computes no gradients of a recurrence in evaluation mode.
         plain = torch.backends.cudnn.flags(enabled=False) if self.weights else nullcontext()
         with torch.set_grad_enabled(self.weights is not None), plain:
             h_TBH, state = model.context(self.vectors_of(inputs[:, None], spellings), state)

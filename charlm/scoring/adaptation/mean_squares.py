@@ -1,7 +1,8 @@
 """The mean squared gradient of every weight over the training text, kept with the run.
 
-The file lies beside the model and carries the hashes of model and text: after further training
-older squares are never used, nor are those of another text.
+The file stands beside the model and records the hashes of model and training text. So a run that
+was trained further is never adapted with older squares, and the squares of another text are never
+taken for those of the training text.
 """
 
 from collections.abc import Callable
@@ -21,9 +22,9 @@ from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "mean-squares.safetensors"
-MOST_READ = 1 << 24  # tokens of a text, whose ids are in memory
-# Krause et al. read 100 streams in chunks as long as their segments, to the end; here 100
-# chunks are enough, the beginnings of 100 pieces of the text.
+MOST_READ = 1 << 24  # most tokens of a text; their ids are held in memory
+# Krause et al. read 100 streams to the end, in chunks as long as their segments. Here 100 chunks,
+# from the beginnings of the 100 streams, are enough.
 N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 100
 
 
@@ -31,14 +32,14 @@ N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 100
 class MeanSquares:
     """The mean squared gradients of a run's model over its training text."""
 
-    tensors: dict[str, Tensor]  # by a parameter's name
+    tensors: dict[str, Tensor]  # by parameter name
     train_sha256: str
 
 
 def mean_squares(
     run: LoadedRun, *, train: Path | None, tell: Callable[[str], object]
 ) -> MeanSquares | None:
-    """Those kept with the run, else made from `train` if that is its training text; else None."""
+    """The squares kept with the run, or computed from its training text; None: neither is there."""
     kept = _kept(run)
     if kept is not None or train is None or not train.is_file():
         return kept
@@ -57,12 +58,12 @@ def mean_squares(
 
 
 def _wanted(run: LoadedRun) -> dict[str, object]:
-    """What must be said of those that are kept, for them to be taken."""
+    """The metadata that a kept file must have to be used."""
     return {"model": run.weights_sha256, "chunks": MOST_CHUNKS}
 
 
 def _kept(run: LoadedRun) -> MeanSquares | None:
-    """What is kept; None where it is missing, stale or damaged."""
+    """The squares kept with the run; None where the file is missing, stale or damaged."""
     if not (run.path / FILE).is_file():
         return None
     try:
@@ -82,7 +83,7 @@ def _kept(run: LoadedRun) -> MeanSquares | None:
 
 
 def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
-    """Squares of the gradient of a chunk's mean nll, their mean over chunks all over a text."""
+    """Squared gradients of a chunk's mean nll, averaged over chunks from all over a text."""
     encoder = TextEncoder(run.inventory, oov_input=run.oov_input)
     pieces = [ids for ids, _ in encoder.pieces(train, max_tokens=MOST_READ)]
     streams = Streams(ids := np.concatenate(pieces), n_streams=min(N_STREAMS, len(ids)))
@@ -94,7 +95,7 @@ def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
     for first in firsts:
         inputs, targets = streams.chunk(first, first + STEPS)
         words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words)).to(vectors.device)
-        with torch.backends.cudnn.flags(enabled=False):  # which has no gradients in evaluation
+        with torch.backends.cudnn.flags(enabled=False):  # cuDNN has no gradients in evaluation
             x_TBE = vectors.of(inputs, encoder.spellings)
             nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB, state=detached(state))
             loss = nll_TB.sum() / (words_TB >= 0).sum()

@@ -1,9 +1,10 @@
-"""A cache of words after similar contexts: Grave et al. (2017), "Improving neural language models
-with a continuous cache".
+"""A cache of the words that followed similar contexts (Grave et al., 2017).
 
-P(w) = (1 − λ) P_model(w) + λ P_cache(w), and P_cache(w) is the share of w in Σ exp(θ h·hᵢ) over the
-last positions i, hᵢ being what the output predicted their word from. With θ = 0 it is the share of
-w among the last words. Before the first word there is no cache, and P is the model's.
+In "Improving neural language models with a continuous cache", they mix
+P(w) = (1 − λ) P_model(w) + λ P_cache(w), where P_cache(w) is the share of w in Σ exp(θ h·hᵢ) over
+the last positions i, and hᵢ is the vector from which the output predicted the word at i. With θ = 0
+it is the share of w among the last words. Before the first word the cache is empty, and P is the
+model's.
 """
 
 import math
@@ -16,26 +17,27 @@ from charlm.scoring.adaptation.adapt_options import Rates
 
 
 class Positions(NamedTuple):
-    """Positions of a text that follow each other: what their words were predicted from."""
+    """Consecutive positions of a text: their words, and the vectors these were predicted from."""
 
     h_NH: Tensor
     words_N: Tensor
 
     def followed_by(self, other: "Positions") -> "Positions":
-        """With further ones behind them."""
+        """These positions, then the others."""
         return Positions(*(torch.cat(pair) for pair in zip(self, other, strict=True)))
 
     def last(self, n: int) -> "Positions":
-        """The last n of them, or all."""
+        """The last n positions, or all if there are fewer."""
         return Positions(self.h_NH[-n:], self.words_N[-n:])
 
 
 def with_cache(
     nll_N: Tensor, own: Positions, *, before: Positions | None, rates: Rates
 ) -> tuple[Tensor, Positions]:
-    """nll_N in nats of the mixture, and the positions that the next ones will see.
+    """nll_N in nats of the mixture, and the positions that the next chunk will see.
 
-    Each position sees the `rates.size` before it, those of `before` and of its own chunk.
+    Each position sees the `rates.size` positions before it, whether in `before` or in its own
+    chunk.
     """
     seen = own if before is None else before.followed_by(own)
     n_before = len(seen.words_N) - len(own.words_N)
@@ -54,7 +56,7 @@ def mixed(
     rates: Rates,
     is_seen_NM: Tensor | None = None,
 ) -> Tensor:
-    """nll_N in nats of the mixture, in float64; `is_seen_NM` (None: all) is what each sees."""
+    """nll_N in nats of the mixture, float64; `is_seen_NM`: what each position sees (None: all)."""
     scores_NM = (rates.theta * (own.h_NH @ seen.h_NH.t())).double()
     if is_seen_NM is not None:
         scores_NM = scores_NM.masked_fill(~is_seen_NM, -math.inf)

@@ -1,4 +1,4 @@
-"""A run's adaptation as options ask for it, and rates chosen for it on a valid.txt."""
+"""Opening a run's adaptation as the options ask, and choosing its rates on a valid.txt."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -28,9 +28,9 @@ from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "adaptation.json"
-VALID_TOKENS = 1 << 14  # of valid.txt that rates are chosen on
-FACTOR = 2.0  # between the values tried
-LEAST_GAIN = 1e-4  # as a share, of a step that is taken
+VALID_TOKENS = 1 << 14  # tokens of valid.txt on which rates are chosen
+FACTOR = 2.0  # between successive values that are tried
+LEAST_GAIN = 1e-4  # smallest relative gain for which a step is taken
 
 Tell = Callable[[str], object]
 
@@ -43,11 +43,13 @@ def opened_adaptation(
     data: str | Path | None = None,
     tell: Tell | None = None,
 ) -> Adaptation | None:
-    """The adaptation, or None without --adapt. `tell` is called about what is made or missing.
+    """The run's adaptation; None where the mode is none.
+
+    `tell` is called with a line for everything that is made, chosen or missing.
 
     Raises:
-        ConfigError: invalid rates, or rates to be chosen without a corpus directory.
-        DataError: a valid.txt to choose on that cannot be read.
+        ConfigError: malformed rates, or rates to be chosen without a corpus directory.
+        DataError: the valid.txt on which to choose cannot be read.
     """
     tell = tell or (lambda line: None)
     if mode == "none":
@@ -76,13 +78,13 @@ def opened_adaptation(
 
 
 def _key(adaptation: Adaptation) -> str:
-    """What rates are kept under: those of plain steps are others."""
+    """The key under which rates are kept; plain steps have rates of their own."""
     is_plain = adaptation.mode != "cache" and adaptation.squares is None
     return f"{adaptation.mode}{' by plain steps' if is_plain else ''}"
 
 
 def _kept_rates(run: LoadedRun) -> dict[str, Rates]:
-    """The rates kept with a run's model, by mode; none that are damaged or of other weights."""
+    """The rates kept with a run's model, by mode; empty if damaged or of other weights."""
     path = run.path / FILE
     if not path.is_file():
         return {}
@@ -101,7 +103,7 @@ def _kept_rates(run: LoadedRun) -> dict[str, Rates]:
 def _with_chosen(
     run: LoadedRun, adaptation: Adaptation, *, data: str | Path | None, tell: Tell
 ) -> Adaptation:
-    """With rates that suit the beginning of valid.txt best, which are kept with the run."""
+    """With the rates that suit the beginning of valid.txt best; they are kept with the run."""
     if data is None:
         raise ConfigError(
             f"--adapt-rates {CHOOSE}: rates are chosen on a valid.txt; expected charlm eval with "
@@ -144,9 +146,10 @@ def _with_chosen(
 
 
 def climbed(start: Rates, names: list[str], *, measure: Callable[[Rates], float]) -> Rates:
-    """One rate after the other doubled or halved as long as `measure` falls by more than a trace.
+    """Double or halve one rate after another, as long as `measure` falls noticeably.
 
-    A rate that hardly matters was halved 23 times, at a reading of the text each.
+    Without the threshold, a rate that hardly mattered was halved 23 times, with one reading of the
+    text each time.
     """
     best, least = start, measure(start)
     for name in names:
@@ -157,13 +160,13 @@ def climbed(start: Rates, names: list[str], *, measure: Callable[[Rates], float]
                 if found >= least * (1 - LEAST_GAIN):
                     break
                 best, least, n_better = trial, found, n_better + 1
-            if n_better:  # what helps one way does not the other
+            if n_better:  # where doubling helped, halving does not
                 break
     return best
 
 
 def _times(rates: Rates, name: str, factor: float) -> Rates | None:
-    """With one rate changed; None: out of its range."""
+    """The rates with one of them multiplied; None if that is out of its range."""
     value = rates.to_dict()[name] * factor
     try:
         return rates_of({name: round(value, 9)}, base=rates, where=CHOOSE)

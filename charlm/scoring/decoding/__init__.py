@@ -1,1 +1,1 @@
-"""For decoders: a model's states, a language model for other people's decoders, a search."""
+"""Models for decoders: states, a language model for pyctcdecode, and a CTC beam search."""

@@ -1,10 +1,10 @@
-"""Prefix beam search over letters' probabilities, with a model's probabilities of word prefixes.
+"""CTC prefix beam search over letters, with a language model that scores unfinished words.
 
-A beginning is its finished words and the letters of the one after them; its CTC probability is
-summed over all ways through the frames (Graves et al., 2006; Hannun et al., 2014). A finished word
-is worth alpha · ln P(word | words before) + beta, an unfinished one what the model gives to all
-words that begin with its letters, so that a beam of letters is ranked by the words it leads to.
-The beginnings of a beam go through the model together.
+A prefix (`_Beginning`) is its finished words and the letters of the word after them. Its CTC
+probability is summed over all alignments to the frames (Graves et al., 2006; Hannun et al., 2014).
+A finished word is worth alpha · ln P(word | words before) + beta. An unfinished word is worth what
+the model gives to all words that begin with its letters, so that the beam is ranked by the words
+that its letters may become. The model steps all prefixes of a beam together.
 """
 
 import math
@@ -21,13 +21,14 @@ from charlm.scoring.decoding.states import Floats, State, StatefulModel
 
 BLANK, SPACE = "", " "
 UNK_OFFSET = -10.0
-MOST = 1.1  # that a frame's probabilities sum to: bf16 rounds each by up to 3 %; less is pruned
-LEAST = -1e30  # of what no word begins with: 0 · −∞ would be no number
+# Largest sum of a frame's probabilities: bf16 rounds each by up to 3 %. Pruned frames sum to less.
+MOST = 1.1
+LEAST = -1e30  # log-probability where no word begins so: 0 · −∞ would be NaN
 
 
 @dataclass(frozen=True)
 class CTCOptions:
-    """What is searched, under which model, and how wide."""
+    """What is searched, with which model, and how widely."""
 
     log_probs: Annotated[
         object, Opt("Natural logarithms of the letters' probabilities, (T, L), of one utterance.")
@@ -69,34 +70,34 @@ class CTCOptions:
 
 
 class Transcript(NamedTuple):
-    """A result of the search; natural logarithms."""
+    """A result of the search; all numbers are natural logarithms."""
 
     text: str
     score: float  # what the search ranks by
-    log_prob: float  # of the text by its letters: CTC's
-    lm_log_prob: float  # of the text by the model, its end included; 0 without a model
+    log_prob: float  # CTC's, of the text's letters
+    lm_log_prob: float  # the model's, including the end; 0 without a model
 
 
 @dataclass
 class _Words:
-    """Finished words, and the model's state behind them."""
+    """Finished words, and the model's state after them."""
 
     text: str
-    state: State | None  # shared by those that were stepped together
+    state: State | None  # shared by all words that were stepped together
     row: int
     lm_log_prob: float = 0.0
     bonus: float = 0.0  # beta and offsets
-    worths: dict[str, float] = field(default_factory=dict)  # of letters that follow
+    worths: dict[str, float] = field(default_factory=dict)  # of the letters that follow
 
 
 @dataclass
 class _Beginning:
-    """Words and the letters behind them, and the ways there by how they end."""
+    """Finished words and the letters after them, with the log-probability by how alignments end."""
 
     words: _Words
     letters: str
-    blank: float = -math.inf  # ln of the ways whose last frame is blank
-    letter: float = -math.inf  # of the others
+    blank: float = -math.inf  # ln of the sum over alignments whose last frame is blank
+    letter: float = -math.inf  # the same for all other alignments
 
     @property
     def log_prob(self) -> float:
@@ -105,14 +106,15 @@ class _Beginning:
 
 @keywords(CTCOptions)
 def ctc_beam_search(options: CTCOptions) -> list[Transcript]:
-    """The likeliest texts of one utterance, the best first.
+    """The most probable texts of one utterance, the best first.
 
-    Blanks at the ends of a text and several in a row count as none and as one. Words are looked
-    up as the letters spell them: the alphabet must write as the model's text rules do.
+    Spaces at the ends of a text are dropped, and several in a row count as one. Words are looked up
+    as the letters spell them, so the alphabet must write words as the model's text rules do.
 
     Raises:
         ConfigError: an alphabet that does not fit; a model without states; a number out of range.
-        DataError: no numbers, or more than probabilities; of a frame they may sum to less than 1.
+        DataError: log_probs with NaN or above 0, or a frame's probabilities that sum to more than
+            1; a sum below 1 is allowed.
     """
     alphabet = _alphabet(options.alphabet)
     log_probs_TL = _checked(options.log_probs, n_letters=len(alphabet))
@@ -138,7 +140,7 @@ def _alphabet(letters: Sequence[str]) -> list[str]:
 def _checked(log_probs: object, *, n_letters: int) -> Floats:
     try:
         found = np.asarray(log_probs, np.float64)
-    except (ValueError, TypeError, RuntimeError) as error:  # the last: torch's, of a gradient
+    except (ValueError, TypeError, RuntimeError) as error:  # RuntimeError: a tensor with a gradient
         raise ConfigError(f"log_probs: {error}; expected an array of numbers") from None
     if found.ndim != 2 or found.shape[1] != n_letters:
         raise ConfigError(
@@ -158,7 +160,7 @@ def _checked(log_probs: object, *, n_letters: int) -> Floats:
 
 
 class _Search:
-    """What a beam goes through at every frame."""
+    """The operations on a beam, frame by frame."""
 
     def __init__(self, options: CTCOptions) -> None:
         model = options.model
@@ -171,17 +173,17 @@ class _Search:
         is_spelled = model is not None and model.speller is not None
         default = 0.0 if is_spelled else UNK_OFFSET
         self.unk_offset = default if options.unk_offset is None else options.unk_offset
-        self._known: dict[str, _Words] = {}  # by text: a word ends in several frames
+        self._known: dict[str, _Words] = {}  # by text, since a word can end in several frames
 
     def start(self) -> _Words:
-        """No words."""
+        """The words of the empty text."""
         self._known[""] = _Words("", self.model.start() if self.model else None, 0)
         return self._known[""]
 
     def extended(
         self, beam: Sequence[_Beginning], frame: Sequence[tuple[str, float]]
     ) -> list[_Beginning]:
-        """All that the beginnings become with one frame more, and what they are worth."""
+        """All prefixes that the beam becomes with one more frame, and their CTC probabilities."""
         new: dict[tuple[str, str], _Beginning] = {}
         ended: list[tuple[_Beginning, float]] = []
 
@@ -195,7 +197,7 @@ class _Search:
                 if letter == BLANK:
                     same = reach(each.words, each.letters)
                     same.blank = _sum(same.blank, total + log_prob)
-                elif letter == SPACE and not each.letters:  # behind another, or at the start
+                elif letter == SPACE and not each.letters:  # after another space, or at the start
                     same = reach(each.words, "")
                     same.letter = _sum(same.letter, total + log_prob)
                 elif letter == SPACE:
@@ -215,7 +217,7 @@ class _Search:
         return list(new.values())
 
     def pruned(self, beginnings: list[_Beginning]) -> list[_Beginning]:
-        """The best of them; what the model said of others is forgotten."""
+        """The best prefixes; what the model said of the others is forgotten."""
         self._weigh(beginnings)
         scores = [self._score(each) for each in beginnings]
         least = max(scores) - self.options.beam_margin
@@ -225,7 +227,7 @@ class _Search:
         return kept
 
     def finished(self, beam: Sequence[_Beginning]) -> list[Transcript]:
-        """Texts, the best first; the last word may have been ended by a blank or by nothing."""
+        """The texts, the best first; the last word may end with a blank or with nothing."""
         texts: dict[str, tuple[_Words, float]] = {}
         for words, each in zip(self.ended(beam), beam, strict=True):
             before = texts.get(words.text, (words, -math.inf))[1]
@@ -245,7 +247,7 @@ class _Search:
         return sorted(results, key=lambda each: -each.score)
 
     def ended(self, beginnings: Sequence[_Beginning]) -> list[_Words]:
-        """The words of beginnings whose letters are a word now, if there are any."""
+        """The words of each prefix, with its letters as a finished word if it has any."""
         new = {
             _joined(each): each
             for each in beginnings
@@ -291,10 +293,10 @@ class _Search:
                 each.words.worths[each.letters] = worth if is_begun else 0.0
 
     def _offset(self, each: _Beginning) -> float:
-        """The penalty of an unknown or unfinished unknown word, which grows with its length.
+        """The offset of an unknown word, finished or not; it grows with the word's length.
 
-        Otherwise joining all that was not understood into one long word would cost less than the
-        words in it.
+        Otherwise one long word made of everything that was not understood would cost less than the
+        words that it consists of.
         """
         return self.unk_offset * max(1.0, len(each.letters) / self.options.typical_length)
 
@@ -305,7 +307,7 @@ class _Search:
 
 
 def _by_state(words: Sequence[_Words]) -> list[tuple[State, list[int]]]:
-    """Which places hold words of one state, so that the model sees them together."""
+    """The places of the words that share a state, so that the model can process them together."""
     states: dict[int, State] = {}
     places: dict[int, list[int]] = defaultdict(list)
     for place, each in enumerate(words):
@@ -316,7 +318,7 @@ def _by_state(words: Sequence[_Words]) -> list[tuple[State, list[int]]]:
 
 
 def _joined(each: _Beginning) -> str:
-    """The text of a beginning, its letters a word."""
+    """The text of a prefix, with its letters as the last word."""
     return f"{each.words.text} {each.letters}".strip(SPACE)
 
 

@@ -1,8 +1,8 @@
 """A linear mixture of models with states, as one model with states.
 
-A mixture of probabilities is a probability again: Σ_k weight_k · P_k(word | words before). All must
-predict the same words: a model that predicts `<unk>` where another predicts a word has an easier
-task, not a better probability.
+A mixture of probabilities is a probability again: Σ_k weight_k · P_k(word | words before). All
+models must predict the same words: a model that predicts `<unk>` where another predicts a word has
+an easier task, and its probabilities are not better for it.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ class MixedModel(StatefulModel):
     def __init__(self, models: Sequence[StatefulModel], weights: Sequence[float]) -> None:
         """
         Raises:
-            ConfigError: weights that are not one a model, 0 or above and of sum 1; models of other
-                words, or of another speller.
+            ConfigError: weights that are not one per model, 0 or above, with sum 1; models with
+                different words or different spellers.
         """
         if not models:
             raise ConfigError("models: found none; expected one or more")
@@ -61,7 +61,7 @@ class _MixedSteps:
         self.words = members[0].words
         with np.errstate(divide="ignore"):  # a weight of 0
             self._log_weights_K = np.log(np.array(weights))
-        # Where the first's words stand among those of each.
+        # For each model, the ids of the first model's words.
         self._places = [_places(self.words, each.words) for each in members]
 
     def start(self, n: int) -> Positions:

@@ -1,9 +1,9 @@
-"""The probability that the next word begins with some letters, for decoders within a word.
+"""The probability that the next word begins with given letters, which decoders need within a word.
 
-P(prefix) = Σ P(v) over the vocabulary's words that begin so, and with a speller s more:
-P(<unk>) · (s(prefix) − Σ s(v) over these words) / (1 − Σ s(v) over all words), since the speller
-gives the vocabulary's words a share that `<unk>` never stands for. In a sorted vocabulary words
-that begin alike stand side by side, so that a sum is the difference of two running ones.
+P(prefix) = Σ P(v) over the vocabulary's words that begin with the prefix. A speller s adds
+P(<unk>) · (s(prefix) − Σ s(v) over these words) / (1 − Σ s(v) over all words), because it also
+spells the vocabulary's words, for which `<unk>` never stands. In a sorted vocabulary, words with
+the same beginning are adjacent, so that each sum is the difference of two running sums.
 """
 
 import math
@@ -23,13 +23,13 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 MOST_REMEMBERED = 1 << 20  # prefixes
-# Below it a difference of running sums, each about 1, has fewer than seven digits left: then the
-# words are summed one by one.
+# A smaller difference of two running sums, each about 1, has fewer than seven digits left. In that
+# case the words are summed one by one.
 LEAST_DIFFERENCE = 1e-9
 
 
 class PrefixSums:
-    """Sums over the words of one vocabulary, by their beginnings."""
+    """Sums over the words of one vocabulary, by their first letters."""
 
     def __init__(self, words: Sequence[str], *, speller: "OpenVocabulary | None") -> None:
         self.speller = speller
@@ -51,7 +51,7 @@ class PrefixSums:
     def log_probs(
         self, log_probs_NV: Floats, sums: Floats, *, rows: Rows, prefixes: Sequence[str]
     ) -> Floats:
-        """log P(prefixes[k]) behind row rows[k], (K,); −inf where nothing begins so."""
+        """log P(prefixes[k]) after row rows[k], (K,); −inf where no word begins with the prefix."""
         ranges = np.array([self._range(each) for each in prefixes], np.int64).reshape(-1, 2)
         firsts, lasts = ranges[:, 0], ranges[:, 1]
         totals = sums[rows, lasts] - sums[rows, firsts]
@@ -65,17 +65,17 @@ class PrefixSums:
         return log_probs
 
     def begins_word(self, prefix: str) -> bool:
-        """Whether any word of the vocabulary begins so."""
+        """Whether any word of the vocabulary begins with the prefix."""
         first, last = self._range(prefix)
         return first < last
 
     def log_prob_of_others(self, prefix: str) -> float:
-        """log P(prefix | <unk>): of all words outside the vocabulary that begin so."""
+        """log P(prefix | <unk>): of all words outside the vocabulary that begin with the prefix."""
         share = float(self._others([prefix], np.array([self._range(prefix)]))[0])
         return math.log(share) if share else -math.inf
 
     def _range(self, prefix: str) -> tuple[int, int]:
-        """Where the words that begin with a prefix stand in the sorted vocabulary."""
+        """The range of the sorted vocabulary whose words begin with the prefix."""
         found = self._ranges.get(prefix)
         if found is None:
 
@@ -90,16 +90,17 @@ class PrefixSums:
         return found
 
     def _others(self, prefixes: Sequence[str], ranges: Rows) -> Floats:
-        """P(prefix | <unk>): of all spellings that begin so and are no words."""
+        """P(prefix | <unk>): of all spellings that begin with the prefix and are not words."""
         assert self.speller is not None
         if len(self._shares) > MOST_REMEMBERED:
             self._shares = {}
-        shares = self._shares  # another thread may put a new one in its place
+        shares = self._shares  # another thread may replace the attribute
         new = [each for each in dict.fromkeys(prefixes) if each not in shares]
         log_probs = self.speller.speller.log_probs(new, are_whole=False).tolist()
         shares.update(zip(new, map(math.exp, log_probs), strict=True))
         all_that_begin_so = np.array([shares[each] for each in prefixes])
         words = self._spelled[ranges[:, 1]] - self._spelled[ranges[:, 0]]
-        # fp32 in the speller: where all that begins so are words, the difference may be below 0.
+        # The speller computes in fp32: where nearly all spellings with a prefix are words, the
+        # difference can come out below 0.
         left: Floats = np.maximum(all_that_begin_so - words, 0) / (1 - self.speller.known_mass)
         return left

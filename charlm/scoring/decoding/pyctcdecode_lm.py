@@ -1,8 +1,9 @@
-"""Any model with states as a language model of pyctcdecode.
+"""Any model with states as a language model for pyctcdecode.
 
-`BeamSearchDecoderCTC(alphabet, PyctcdecodeLM(charlm.load("exp/a")))`: the decoder calls the methods
-of its AbstractLanguageModel and does not check the class, so this can be imported without
-pyctcdecode. It queries prefix by prefix; `ctc_beam_search` queries a whole beam at a time.
+`BeamSearchDecoderCTC(alphabet, PyctcdecodeLM(charlm.load("exp/a")))` works because the decoder uses
+only the methods of its AbstractLanguageModel and does not check the class. So this file can be
+imported without pyctcdecode. The decoder asks for one prefix at a time; `ctc_beam_search` asks for
+a whole beam.
 """
 
 import math
@@ -11,17 +12,18 @@ from charlm.arguments import checked_call
 from charlm.scoring.decoding.prefixes import PrefixSums
 from charlm.scoring.decoding.states import State, StatefulModel
 
-UNBOUNDED = 1 << 20  # words: a state remembers all of them, so no history may be cut
+UNBOUNDED = 1 << 20  # words; a state remembers all of them, so no history may be cut
 TYPICAL_LENGTH = 6  # letters of a word, as in pyctcdecode
 LN_10 = math.log(10)
 
 
 class PyctcdecodeLM:
-    """alpha · ln P(word | words before) + beta, and for the last word the sentence's end, too.
+    """alpha · ln P(word | words before) + beta; the last word's score includes the sentence end.
 
-    `unk_score_offset` is pyctcdecode's: log10, before alpha, for each unknown word, and as it
-    stands for letters that begin none; where the model spells unknown words it is not used. Letters
-    of a word come without a state, so nothing of the context is in their score.
+    `unk_score_offset` is pyctcdecode's: a log10 value that is added, before alpha, for each unknown
+    word, and added unchanged for letters that begin no word. It is not used where the model spells
+    unknown words. The letters of an unfinished word come without a state, so their score does not
+    depend on the context.
     """
 
     @checked_call
@@ -43,7 +45,7 @@ class PyctcdecodeLM:
 
     @property
     def order(self) -> int:
-        """How many words the decoder may not forget; of runs all."""
+        """How many words of history the decoder must keep; for runs, all of them."""
         return int(getattr(self.model, "order", UNBOUNDED))
 
     def get_start_state(self) -> State:
@@ -53,7 +55,7 @@ class PyctcdecodeLM:
     def score(
         self, prev_state: State, word: str, *, is_last_word: bool = False
     ) -> tuple[float, State]:
-        """What a word is worth, in nats, and the state behind it; no word at all is no word."""
+        """A word's score in nats and the state after it; an empty string is no word."""
         log_prob, bonus, state = 0.0, 0.0, prev_state
         if word:
             step = self.model.step(prev_state, [word])
@@ -65,7 +67,7 @@ class PyctcdecodeLM:
         return self.alpha * log_prob + bonus, state
 
     def score_partial_token(self, partial_token: str) -> float:
-        """Nothing for letters that words begin with; else what unknown ones cost."""
+        """0 for letters that begin a word of the vocabulary, else the cost of an unknown word."""
         if self._prefixes.begins_word(partial_token):
             return 0.0
         if self.model.speller is not None:
@@ -73,7 +75,7 @@ class PyctcdecodeLM:
         return self.unk_score_offset * max(1.0, len(partial_token) / TYPICAL_LENGTH)
 
     def reset_params(self, **params: object) -> None:
-        """Change alpha, beta, unk_score_offset or score_boundary, as the decoder's own does."""
+        """Change alpha, beta, unk_score_offset or score_boundary, as pyctcdecode's own does."""
         for name in ("alpha", "beta", "unk_score_offset"):
             value = params.get(name)
             if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""A run's model step by step: the same walk as that of trees and lattices."""
+"""A run's model step by step, through the same `Walker` as prefix trees and lattices."""
 
 import os
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import SCORES_AT_ONCE, Paths, Walker
 from charlm.text.vocabulary.vocabulary import Inventory
 
-# The forms are numbered and kept as they come, by one thread at a time. One lock for all models:
-# a lock of its own would make a model that cannot be pickled.
+# Forms are numbered and cached as they come, by one thread at a time. All models share one lock,
+# because a model with a lock of its own could not be pickled.
 READING = Lock()
-# A fork waits for the thread that reads: in the child it is gone, and would hold the lock for ever.
+# A fork waits for the thread that reads: it would not exist in the child, yet hold the lock there.
 os.register_at_fork(
     before=READING.acquire, after_in_parent=READING.release, after_in_child=READING.release
 )
 
 
 class RunSteps(Steps):
-    """Takes paths one word further; a word outside the vocabulary goes in as the run has it."""
+    """Takes paths one word further; words outside the vocabulary are read as the run reads them."""
 
     def __init__(
         self, model: LanguageModel, inventory: Inventory, *, oov_input: str, source: object
@@ -44,7 +44,7 @@ class RunSteps(Steps):
         return position.gather(torch.from_numpy(rows).to(self._forms.device))
 
     def log_probs(self, position: Paths, *, rows: Rows, words: Rows) -> Floats:
-        """Of a word for each of `rows`; what several rows share is computed once."""
+        """The log-probability of one word for each of `rows`; equal rows share the computation."""
         if not len(rows):
             return np.empty(0)
         used, where = np.unique(rows, return_inverse=True)

@@ -1,8 +1,8 @@
-"""A language model that a decoder can carry: states that take words one by one, many rows at once.
+"""A language model for decoders: states that take words one by one, for many rows at once.
 
-`step` gives each row's log-probability of its next word, and the state after it. States are
-immutable: their rows may be selected again and again, each to go on with another word. Everything
-is in nats, and a row's numbers do not depend on the other rows. Threads may share a model and its
+`step` gives the log-probability of each row's next word, and the state after it. A state never
+changes: its rows may be selected again and again, each to go on with another word. All values are
+in nats, and each row's values do not depend on the other rows. Threads may share a model and its
 states.
 """
 
@@ -26,44 +26,44 @@ Rows = npt.NDArray[np.int64]
 
 
 class Steps(Protocol):
-    """How one kind of model goes on: positions of N rows, and words by their numbers.
+    """The contract of a model that advances N rows by one word.
 
-    Words are numbered as `words` lists them, `</s>` 0 and `<unk>` 1; whatever is no word is
-    `<unk>`. What a position is, the model alone knows.
+    Words are numbered as `words` lists them, with `</s>` 0 and `<unk>` 1; every token that is not
+    in `words` is `<unk>`. What a position holds is known to the model alone.
     """
 
-    words: tuple[str, ...]  # all that can come out
+    words: tuple[str, ...]  # all words that the model predicts
 
     def start(self, n: int) -> Any:
         """`n` rows at the start of a sentence."""
 
     def gather(self, position: Any, rows: Rows) -> Any:
-        """These rows, in this order, with repetition."""
+        """These rows, in this order; a row may occur several times."""
 
     def log_probs(self, position: Any, *, rows: Rows, words: Rows) -> Floats:
-        """log P(words[k]) behind row rows[k], (K,)."""
+        """log P(words[k]) after row rows[k], (K,)."""
 
     def read(self, position: Any, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Any:
-        """K rows: row k is row rows[k] behind tokens[k], which is the word words[k]."""
+        """K rows: row k is row rows[k] after tokens[k], which has the id words[k]."""
 
     def distribution(self, position: Any) -> Floats:
-        """log P of all words behind every row, (N, V)."""
+        """log P of all words after every row, (N, V)."""
 
 
 class Step(NamedTuple):
-    """What a step gives, row by row."""
+    """The result of a step, row by row."""
 
     log_probs: Floats  # of the words, in nats, (N,)
-    known: Flags  # whether each is another word than `<unk>`, (N,)
-    state: "State"  # behind them
+    known: Flags  # whether each word is in the vocabulary, (N,)
+    state: "State"  # after these words
 
 
 class State:
-    """N rows of text, each at a place between two words; `len` tells N."""
+    """N rows of text, each at a position between two words; `len` is N."""
 
     def __init__(self, model: "StatefulModel", place: "_Place", rows: Rows) -> None:
         self.model = model
-        # One attribute, since `_table` replaces both and another thread may read them meanwhile.
+        # One attribute for both, since `_table` replaces them while another thread may read them.
         self._at = place, rows
 
     def __len__(self) -> int:
@@ -73,14 +73,14 @@ class State:
         return f"<charlm state, {len(self)} rows>"
 
     def select(self, indices: Sequence[int] | Rows) -> "State":
-        """These rows, in this order, with repetition; it costs nothing.
+        """These rows, in this order; a row may occur several times. It costs nothing.
 
         Raises:
-            ConfigError: no list of whole numbers, or one outside of 0 … N − 1.
+            ConfigError: not a list of whole numbers, or one of them outside of 0 … N − 1.
         """
         try:
             picked = np.array(indices)
-        except ValueError:  # lists of several lengths
+        except ValueError:  # nested lists of different lengths
             picked = np.array(None)
         if picked.ndim != 1 or (picked.dtype.kind not in "iu" and len(picked)):
             raise ConfigError(f"indices: found {indices!r:.60}; expected a list of whole numbers")
@@ -93,7 +93,7 @@ class State:
 
 
 class _Place:
-    """A position that several states may pick rows of, and what was computed there already."""
+    """A position from which several states may select rows, with what has been computed there."""
 
     def __init__(self, position: Any, n_rows: int) -> None:
         self.position = position
@@ -103,9 +103,9 @@ class _Place:
 
 
 class StatefulModel:
-    """A model with states: `charlm.load` makes it of a run or an ARPA file, `MixedModel` of both.
+    """A model with states: from `charlm.load` (a run or an ARPA file), or a `MixedModel` of both.
 
-    A word outside the vocabulary has the probability of `<unk>`, times that of its spelling where
+    A word outside the vocabulary has the probability of `<unk>`, times that of its spelling if
     there is a speller.
     """
 
@@ -117,7 +117,7 @@ class StatefulModel:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The vocabulary by id: `</s>`, `<unk>`, and all others."""
+        """The vocabulary by id: `</s>`, `<unk>`, and all other words."""
         return self._steps.words
 
     @checked_call
@@ -125,7 +125,7 @@ class StatefulModel:
         """`n` rows at the start of a sentence.
 
         Raises:
-            ConfigError: fewer than none.
+            ConfigError: `n` below 0.
         """
         if n < 0:
             raise ConfigError(f"n: found {n}; expected 0 or more")
@@ -133,9 +133,9 @@ class StatefulModel:
 
     @checked_call
     def step(self, state: State, words: Sequence[str]) -> Step:
-        """The log-probability of each row's next word, and the state behind these words.
+        """The log-probability of each row's next word, and the state after these words.
 
-        Words are taken as they stand, without any text rules: `tokens` applies them.
+        Words are taken as they are, without any text rules; `tokens` applies the rules.
 
         >>> model = charlm.load("exp/first")
         >>> step = model.step(model.start(2), ["the", "zebra"])
@@ -143,8 +143,8 @@ class StatefulModel:
         ((2,), [True, False], 2)
 
         Raises:
-            ConfigError: words that are not one for each row, or a mark of the sentence's ends;
-                `<unk>:form` of a known word, where there is a speller; another model's state.
+            ConfigError: not one word for each row; `<s>` or `</s>` among them; with a speller,
+                `<unk>:form` of a known word; another model's state.
         """
         self._check(state, words)
         ids = self._ids(words)
@@ -176,7 +176,7 @@ class StatefulModel:
 
     @checked_call
     def log_prob_of_unk(self, state: State) -> Floats:
-        """The log-probability that each row's next word is none of the vocabulary, shape (N,).
+        """The log-probability that each row's next word is outside the vocabulary, shape (N,).
 
         Raises:
             ConfigError: another model's state.
@@ -188,7 +188,7 @@ class StatefulModel:
 
     @checked_call
     def distribution(self, state: State) -> Floats:
-        """The log-probabilities of all of `words` behind each row, shape (N, V).
+        """The log-probabilities of all `words` after each row, shape (N, V).
 
         Raises:
             ConfigError: another model's state.
@@ -201,12 +201,12 @@ class StatefulModel:
     def prefix_log_prob(self, state: State, letters: str | Sequence[str]) -> Floats:
         """The log-probability that each row's next word begins with its letters, shape (N,).
 
-        One string is for all rows. It is a sum over the words of the vocabulary that begin so and,
-        where there is a speller, over all other spellings; without one `<unk>` begins with nothing
-        but the empty prefix's lack of letters, and does not count at all.
+        A single string is used for all rows. The sum is over the words of the vocabulary that begin
+        with these letters and, if there is a speller, over all other spellings. Without a speller,
+        `<unk>` does not count at all, not even for the empty prefix.
 
         Raises:
-            ConfigError: letters that are not one string for each row; another model's state.
+            ConfigError: not one string of letters for each row; another model's state.
         """
         prefixes = [letters] * len(state) if isinstance(letters, str) else letters
         self._check(state, prefixes, what="letters")
@@ -218,7 +218,7 @@ class StatefulModel:
         return self._prefixes.log_probs(table, place.sums, rows=rows, prefixes=prefixes)
 
     def _table(self, state: State) -> tuple[Floats, _Place, Rows]:
-        """The distribution at the state's place, and its rows there; what nobody picked is left."""
+        """The distribution at the state's place, and its rows there; unselected rows drop out."""
         place, rows = state._at
         if place.log_probs_NV is None:
             used, where = np.unique(rows, return_inverse=True)
@@ -235,7 +235,7 @@ class StatefulModel:
         return np.fromiter((find(word, UNK) for word in words), np.int64, len(words))
 
     def spelled(self, words: Sequence[str], known: Flags) -> Floats:
-        """log P(spelling | <unk>) of unknown words where there is a speller, 0 of all others.
+        """log P(spelling | <unk>) of unknown words if there is a speller, and 0 of all other words.
 
         Raises:
             ConfigError: `<unk>:form` of a word that the vocabulary has.

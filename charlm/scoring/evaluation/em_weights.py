@@ -1,8 +1,8 @@
 """Linear mixtures of models token by token, and the weights that suit a text best.
 
-The likelihood of a text is concave in the weights, so EM ends at its only maximum from any start,
-like SRILM's compute-best-mix. It sees probabilities only: the caller must check that all streams
-scored the same words. No torch here.
+The likelihood of a text is concave in the weights, so EM reaches its only maximum from any start,
+the same as SRILM's compute-best-mix. This code sees probabilities only: the caller must make sure
+that all streams scored the same words. It does not use torch.
 """
 
 from collections.abc import Sequence
@@ -12,43 +12,44 @@ import numpy as np
 
 from charlm.ngram.backoff import Log10s
 
-LEAST_FACTOR = 1e-300  # of a stream that gives nothing to any token
-LONGEST_STEP = 20.0  # of a weight, in nats: neither 0 nor infinity comes of it
+LEAST_FACTOR = 1e-300  # for a stream that gives every token a probability of 0
+LONGEST_STEP = 20.0  # of a weight, in nats, so that it becomes neither 0 nor infinite
 
 
 @dataclass(frozen=True)
 class Weights:
     """Weights of streams and how they were found."""
 
-    weights: Log10s  # (K,), not negative, of sum 1
+    weights: Log10s  # (K,), not negative, with sum 1
     n_iterations: int
-    n_left_out: int  # tokens to which no stream gives anything
+    n_left_out: int  # tokens to which no stream gives a probability above 0
 
 
 def em_weights(
     log10_probs_KN: Log10s, *, tolerance: float = 1e-8, max_iterations: int = 1000
 ) -> Weights:
-    """The weights of K streams that make a text of N tokens likeliest, by EM from equal ones.
+    """The weights of K streams that make a text of N tokens most probable, by EM.
 
-    It ends when no weights can be better by `tolerance` or more, in nats a token. A token to which
-    no stream gives anything is left out; if that leaves none, the weights stay equal.
+    EM starts from equal weights and ends when no weights can be better by `tolerance` or more, in
+    nats per token. Tokens to which no stream gives a probability above 0 are left out; if none is
+    left, the weights stay equal.
 
-    EM hardly moves where streams are much alike. So a step goes twice as far as the one before it,
-    until it makes the text less likely; then it is taken back, and EM's own step is next.
+    EM is slow where streams are much alike. So each step goes twice as far as the one before it
+    until it makes the text less probable; that step is undone, and the next is EM's own.
     """
     weights = best_K = np.full(len(log10_probs_KN), 1 / len(log10_probs_KN))
     probs_KN, _ = _relative_probs(log10_probs_KN)
     n_tokens = probs_KN.shape[1]
     n_iterations, likeliest, step = 0, -np.inf, 0.5
     while n_tokens:
-        mixed_N = weights @ probs_KN  # never 0: a step leaves something of every weight
+        mixed_N = weights @ probs_KN  # never 0, since no step makes a weight 0
         likelihood = np.log(mixed_N).mean()
-        if likelihood >= likeliest or step == 1.0:  # EM's own never falls, but for rounding
+        if likelihood >= likeliest or step == 1.0:  # EM's own step lowers it by rounding only
             best_K, likeliest, step = weights, likelihood, 2 * step
             factors_K = probs_KN @ (1 / mixed_N) / n_tokens  # of EM's own step
         else:
             step = 1.0
-        # The likelihood is concave: no weights are better by more than the largest slope.
+        # The likelihood is concave, so no weights are better by more than the largest slope.
         if factors_K.max() - 1 < tolerance or n_iterations == max_iterations:
             break
         moves_K = step * np.log(np.maximum(factors_K, LEAST_FACTOR))
@@ -59,9 +60,10 @@ def em_weights(
 
 
 def _relative_probs(log10_probs_KN: Log10s) -> tuple[Log10s, Log10s]:
-    """Probabilities over the largest of each token, so that 1e-400 does not become 0/0.
+    """Probabilities divided by the largest of each token, so that 1e-400 does not become 0/0.
 
-    They are of the tokens to which any stream gives something; the log10 of the largest are of all.
+    The probabilities are those of the tokens to which some stream gives a probability above 0. The
+    log10 values of the largest are those of all tokens.
     """
     best_N = log10_probs_KN.max(axis=0)
     kept = np.isfinite(best_N)
@@ -69,7 +71,7 @@ def _relative_probs(log10_probs_KN: Log10s) -> tuple[Log10s, Log10s]:
 
 
 def mixed_log10(log10_probs_KN: Log10s, weights_K: Sequence[float] | Log10s) -> Log10s:
-    """log10 probabilities of the mixture, (N,); −inf where each with a weight has it."""
+    """log10 probabilities of the mixture, (N,); −inf where all streams with a weight have −inf."""
     weights = np.asarray(weights_K, float)
     used = weights > 0
     probs_KN, best_N = _relative_probs(log10_probs_KN[used])

@@ -1,7 +1,7 @@
 """Perplexities of texts under a model, with state carried or sentence by sentence.
 
-A text is read once, in blocks of bounded size, by both states in step: a pipe will do, and memory
-depends on its longest line alone. An exported model is read without torch.
+A text is read once, in blocks of bounded size, for both states at the same time. So a pipe can be
+read, and memory depends only on the longest line. An exported model is evaluated without torch.
 """
 
 import os
@@ -17,12 +17,13 @@ from charlm.text.perplexity.perplexity import Evaluation
 def evaluate(options: EvaluateOptions) -> tuple[Evaluation, ...]:
     """The perplexities of each of `files`, or of one split of a corpus directory.
 
-    The run's text normalisation is applied to every line unless `raw`. Even with `open_vocabulary`
-    `on_sentence` is given the probabilities of `<unk>`. A result's `counts.n_oov` counts every word
-    whose target is `<unk>`, including those written so. With `adapt` each text starts from the
-    trained weights, and its figures depend on the order of its sentences. Several processes share
-    the sentences. Under torchrun the first process evaluates as its options say, and the others
-    help it, whatever their own options are; all return the same.
+    The run's text normalisation is applied to every line unless `raw` is set. With
+    `open_vocabulary`, `on_sentence` still receives the probabilities of `<unk>`. A result's
+    `counts.n_oov` counts every word whose target is `<unk>`, including literal `<unk>`. With
+    `adapt`, each text starts from the trained weights, and its figures depend on the order of its
+    sentences. Several processes divide the sentences among them. Under torchrun the first process
+    evaluates with its options, the others help it whatever their own options are, and all return
+    the same results.
 
     >>> (result,) = charlm.evaluate("exp/first", data="corpus", split="test", state="sentence")
     >>> result.by_state["sentence"]
@@ -32,8 +33,8 @@ def evaluate(options: EvaluateOptions) -> tuple[Evaluation, ...]:
 
     Raises:
         ConfigError: neither files nor data, or both; a split of files; a device or precision that
-            does not exist; an open vocabulary without a speller.
-        DataError: a text or run that is not what was expected; a model that gives no numbers.
+            is not there; an open vocabulary without a speller.
+        DataError: a text or run that is not as expected; a model that gives no finite numbers.
         ProcessError: another process ended.
     """
     said = options.model or os.environ.get(VARIABLE)

@@ -1,6 +1,7 @@
 """Perplexities of texts under an exported model, by onnxruntime and without torch.
 
-One token at a time in a carried state, sentences of like length side by side from the initial one.
+A carried state reads one token at a time; sentences from the initial state are read side by side
+with others of similar length.
 """
 
 from collections.abc import Sequence
@@ -20,16 +21,16 @@ from charlm.text.vocabulary.encoding import Ids
 
 
 def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evaluation, ...]:
-    """As `evaluate`, by an exported model.
+    """`evaluate` for an exported model.
 
     Raises:
-        ConfigError: an option that asks for torch; as `evaluate`.
-        DataError: a folder that is not as it was exported; as `evaluate`.
+        ConfigError: an option that needs torch; as `evaluate`.
+        DataError: a folder that was changed after the export; as `evaluate`.
     """
     require_no_torch(path, options)
     paths = text_paths(options)
     model = OnnxModel(path, threads=options.threads)
-    precision: Any = f"{model.info.precision}-onnx"  # for signatures alone
+    precision: Any = f"{model.info.precision}-onnx"  # used in signatures only
     asked = replace(options, precision=precision)
     results = []
     for text in paths:
@@ -49,11 +50,11 @@ class _Reader:
         self._carried = model.initial_state(1)
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
-        """For each state the nll in nats of all tokens of the next block, in their order."""
+        """For each state, the nll in nats of all tokens of the next block, in order."""
         found: dict[str, Nlls] = {}
         if "carried" in self.states:
             stream = np.concatenate(sentences)[:, None]
-            # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
+            # Every block ends with a sentence's `</s>`, the first input of the next block.
             nlls, self._carried = self._walked(stream, spellings, state=self._carried)
             found["carried"] = nlls[:, 0]
         if "sentence" in self.states:
@@ -73,7 +74,7 @@ class _Reader:
         return results
 
     def _walked(self, ids_TB: Ids, spellings: Sequence[str], *, state: State) -> tuple[Nlls, State]:
-        """nll_TB of the forms that follow `</s>` in each column, and the state behind them."""
+        """nll_TB of the forms after `</s>` in each column, and the state after them."""
         before_TB = np.concatenate([np.full_like(ids_TB[:1], END), ids_TB[:-1]])
         words_TB = as_words(ids_TB, self.model.inventory.n_words)
         nlls_TB: Vectors = np.empty(ids_TB.shape, np.float32)

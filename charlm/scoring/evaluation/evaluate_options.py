@@ -22,7 +22,7 @@ from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 
 State = Literal["carried", "sentence"]
-STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
+STATES: dict[str, tuple[State, ...]] = {  # by the value of --state
     "both": ("carried", "sentence"),
     "carried": ("carried",),
     "sentence": ("sentence",),
@@ -30,7 +30,7 @@ STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
 
 
 class Trained(Protocol):
-    """A model that tells whether it was trained on single sentences."""
+    """A model that records whether it was trained on single sentences."""
 
     @property
     def learned_single_sentences(self) -> bool: ...
@@ -84,6 +84,6 @@ class EvaluateOptions:
     ] = None
 
     def states(self, model: Trained) -> tuple[State, ...]:
-        """The states asked for, first that of the training, which `on_sentence` is given."""
+        """The states asked for, the training's first: `on_sentence` gets the figures of that."""
         asked = STATES[self.state]
         return asked[::-1] if model.learned_single_sentences else asked

@@ -1,6 +1,6 @@
 """Perplexities of texts under a run, by one process or several.
 
-The first process reads the text, and the others help with sentences.
+The first process reads the texts; the others help with sentences.
 """
 
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.encoding import Ids
 
-SELF_NORMALISED = ("self-normalised", "nce")  # criteria
+SELF_NORMALISED = ("self-normalised", "nce")  # criteria of training
 
 
 class AdaptiveBlocks:
-    """The blocks of one text, from the trained weights on, in the states that are asked for.
+    """The blocks of one text, read from the trained weights on, in the states asked for.
 
-    They are read in one process, one token after the other. Each state has a copy of the model to
-    itself: what is learned in one is unknown to the other.
+    One process reads them, one token after the other. Each state has its own copy of the model, so
+    that what one learns does not reach the other.
     """
 
     def __init__(self, run: LoadedRun, adaptation: Adaptation, *, options: EvaluateOptions) -> None:
@@ -50,12 +50,12 @@ class AdaptiveBlocks:
         self._carried = self._initial
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
-        """For each state the nll in nats of all tokens of the next block, in their order."""
+        """For each state, the nll in nats of all tokens of the next block, in order."""
         found: dict[str, Nlls] = {}
         for state, reader in self.readers.items():
             with autocast(self._device, self.precision):
                 if state == "carried":
-                    # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
+                    # Every block ends with a sentence's `</s>`, the first input of the next.
                     found[state], self._carried = reader.continued_nll(
                         np.concatenate(sentences), spellings=spellings, state=self._carried
                     )
@@ -69,7 +69,7 @@ class AdaptiveBlocks:
 
 
 def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
-    """As `evaluate`."""
+    """`evaluate` for a run."""
 
     def lead(first: First[Group]) -> tuple[Evaluation, ...]:
         _require_one_process(options, first.size)
@@ -121,7 +121,7 @@ def _require_one_process(options: EvaluateOptions, n_processes: int) -> None:
 
 
 def _with_log_z(result: Evaluation, reader: Blocks | AdaptiveBlocks) -> Evaluation:
-    """With what was metered, if anything was."""
+    """The result with the mean and variance of log Z, if these were measured."""
     if isinstance(reader, AdaptiveBlocks) or not reader.log_z.n_tokens:
         return result
     return replace(result, log_z_mean=reader.log_z.mean, log_z_variance=reader.log_z.variance)
@@ -135,9 +135,9 @@ def _follow(group: Group, told: tuple[Path, str], *, device: torch.device) -> No
 
 
 def _reader(run: LoadedRun, precision: str, *, is_metered: bool = True) -> BlockReader:
-    """A reader by a run's model, which meters how far its scores are from probabilities."""
+    """A reader for the run's model; it measures log Z of a model trained to be unnormalised."""
     criterion = run.settings["recipe"].get("criterion", {})
-    # Trained to be read without normalising its scores.
+    # These criteria train scores that can be used without normalising them.
     if is_metered and criterion.get("type") in SELF_NORMALISED and run.model.output.has_scores:
         run.model.output = MeteredOutput(run.model.output)
     with autocast(next(run.model.parameters()).device, precision):

@@ -1,7 +1,7 @@
-"""One text under one model: read once, in blocks of bounded size, counted, and passed to callbacks.
+"""One text under one model: read once, in blocks of bounded size, counted, and reported.
 
-Only the reader knows whether the model is a run or an exported one. Nats end here: results are
-log10. Nothing here imports torch.
+Only the reader knows what the model is, a run or an exported one. Nats are converted here: all
+results are in log10. Nothing here imports torch.
 """
 
 import math
@@ -37,18 +37,18 @@ from charlm.text.perplexity.spelled_words import Spelling, Spells, spelling_of
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory
 
-SPLIT = "test"  # of a corpus directory, where nothing else is said
+SPLIT = "test"  # of a corpus directory, the default
 
 Nlls = npt.NDArray[np.float32]
 Log10s = npt.NDArray[np.float64]
 
 
 def text_paths(options: EvaluateOptions) -> list[str | Path]:
-    """The texts that are to be evaluated: files, or a split of a corpus directory.
+    """The texts to evaluate: files, or a split of a corpus directory.
 
     Raises:
         ConfigError: neither files nor data, or both; a split of files; standard input twice.
-        DataError: a file that is not there.
+        DataError: a file does not exist.
     """
     files, data, split = several(options.files), options.data, options.split
     if bool(files) == (data is not None):
@@ -60,7 +60,7 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
         raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
     require_one_stdin(files)
     for path in files:
-        # A last file that cannot be read would cost the time of those before it.
+        # Checked first: an unreadable last file would waste the time of those before it.
         if str(path) == "-":
             continue
         if not Path(path).exists():
@@ -73,14 +73,14 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
 
 
 class Reader(Protocol):
-    """What reads the blocks of one text."""
+    """Reads the blocks of one text."""
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> Mapping[str, Nlls]:
-        """For each state the nll in nats of all tokens of the next block, in their order."""
+        """For each state, the nll in nats of all tokens of the next block, in order."""
 
 
 class Described(Trained, Protocol):
-    """What a model is, for its figures."""
+    """What the figures need to know of a model."""
 
     @property
     def path(self) -> Path: ...
@@ -104,12 +104,12 @@ def evaluated_text(
     speller: Spells | None = None,
     adaptation: str = "",
 ) -> Evaluation:
-    """The perplexities of a text; `options` name its rules, its states and the callbacks.
+    """The perplexities of a text; `options` give its rules, its states and the callbacks.
 
-    `adaptation` is how the reader follows the text, for the signature.
+    `adaptation` describes how the reader adapts to the text, for the signature.
 
     Raises:
-        DataError: a text without a sentence, or a model that gives no numbers.
+        DataError: a text without a sentence, or a model that gives no finite numbers.
     """
     inventory, states = model.inventory, options.states(model)
     normalisation = None if options.raw else inventory.normalisation

@@ -1,8 +1,9 @@
-"""Mixing models' probabilities of a text, word by word, with given weights or with the best ones.
+"""Mixing models' scores of a text, word by word, with given weights or with the best ones.
 
 Streams are files of scores, runs and n-gram models in any combination, as long as all scored the
-same words: a model that predicts `<unk>` where another predicts a word has an easier task, not a
-better probability. Weights are tuned on one text and measured on another, unless there is only one.
+same words: a model that predicts `<unk>` where another predicts a word has an easier task, and its
+probabilities are not better for it. Weights are tuned on one text and reported on another, unless
+there is only one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,52 +41,52 @@ from charlm.text.vocabulary.counts import count_text
 SAME_TEXT = "the same text"
 MIXTURE = "mixture"
 WITHOUT = "mixture without what is new"
-DRAWS, SEED = 1000, 1  # of sentences, as compare-kn draws them
+DRAWS, SEED = 1000, 1  # of sentences, the same as in compare-kn
 
 
 @dataclass(frozen=True)
 class MixedStream:
-    """One of the models, or the mixture, on the text that is reported."""
+    """One of the models, or the mixture, on the reported text."""
 
     source: str
     weight: float
-    log10_prob: float  # of the tokens to which it gives anything, as SRILM counts
-    n_zeroprobs: int  # the others
-    ppl: float | None  # None where no token is left to divide by
-    signature: str | None = None  # of a model's evaluation; a file of scores has none
-    n_wasted: int = 0  # tokens that are `<unk>` to the runs, and words to the n-gram model
+    log10_prob: float  # of tokens with a probability above 0, as in SRILM
+    n_zeroprobs: int  # the other tokens
+    ppl: float | None  # None where no token is left
+    signature: str | None = None  # of the evaluation; None for a file of scores
+    n_wasted: int = 0  # tokens that are `<unk>` to the runs, but words to the n-gram model
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What a mixture gains by the streams that are new in it."""
+    """What a mixture gains from its new streams."""
 
-    without: MixedStream  # the mixture of the others, with the weights that suit them best
-    difference: Difference  # of the perplexities over the same tokens: the whole less that
+    without: MixedStream  # the other streams, with their own best weights
+    difference: Difference  # of perplexities over the same tokens: mixture minus `without`
 
 
 @dataclass(frozen=True)
 class ArpaMixture:
-    """An n-gram model that was made of the mixture: what no stream lists backs off in it."""
+    """An n-gram model made from the mixture; n-grams that no stream lists back off in it."""
 
     path: str
     sizes: tuple[int, ...]  # n-grams of each order
-    ppl: float | None  # of the text that is reported on
+    ppl: float | None  # of the reported text
 
 
 @dataclass(frozen=True)
 class Mixture(ShortRepr):
-    """Models with their weights, what each makes of a text alone, and what all make of it."""
+    """Models with their weights, the figures of each alone, and those of the mixture."""
 
     streams: tuple[MixedStream, ...]
     mixture: MixedStream
-    text: str | None  # that is reported on; None: the one that the files of scores are of
+    text: str | None  # reported on; None: the text of the files of scores
     tuned_on: str | None  # None: the weights were given
     n_iterations: int  # of EM
-    words: tuple[str, ...]  # as all have scored them, `</s>` included
+    words: tuple[str, ...]  # as all streams scored them, with `</s>`
     log10_probs: Log10s  # of the mixture
-    n_cut: int = 0  # tokens at the text's beginning that a release of probabilities lacks
-    gain: Gain | None = None  # None: no stream was called new
+    n_cut: int = 0  # first tokens that a file of probabilities lacks
+    gain: Gain | None = None  # None: no stream was given as new
     bands: tuple[Band, ...] = ()  # of the streams and the mixture, in this order
     arpa: ArpaMixture | None = None
 
@@ -109,12 +110,13 @@ class Mixture(ShortRepr):
 @keeps_inputs("out", "arpa")
 @keywords(MixOptions)
 def mix(options: MixOptions) -> Mixture:
-    """The mixture of streams: files of scores, run directories, ARPA files or KenLM binaries.
+    """Mix streams: files of scores, run directories, ARPA files or KenLM binaries.
 
     Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or a
-    single text, on which the weights are then tuned, too; so it is if all streams are files. N-gram
-    models read the text as normalised for the runs beside them, in their vocabulary: probability
-    that they give to words outside it is lost, and such tokens are counted.
+    single text. On a single text, and where all streams are files, the weights are tuned on the
+    text that is reported. N-gram models read the text by the rules of the runs beside them and in
+    their vocabulary. Probability that an n-gram model gives to words outside this vocabulary is
+    lost, and such tokens are counted.
 
     >>> kn = charlm.ngram_baseline(data="corpus", vocab="exp/first", order=3, out="kn.arpa")
     >>> found = charlm.mix(["exp/first", "kn.arpa"], data="corpus")
@@ -122,8 +124,8 @@ def mix(options: MixOptions) -> Mixture:
     ['exp/first', 'kn.arpa']
 
     Raises:
-        ConfigError: fewer than two streams, invalid weights, a text that is missing or superfluous,
-            or an option without effect.
+        ConfigError: fewer than two streams, malformed weights, a missing or superfluous text, or
+            an option without effect.
         DataError: a broken file or run; streams that differ in a word.
     """
     if isinstance(options.streams, str | Path) or len(options.all_streams) < 2:
@@ -165,7 +167,7 @@ def mix(options: MixOptions) -> Mixture:
 
 
 def _opened(options: MixOptions, kinds: Sequence[Kind]) -> list[BackoffModel]:
-    """The n-gram models that are to become one, their words in one order."""
+    """The n-gram models that are to become one, with their words in the same order."""
     require_place(options.arpa, option="--arpa")
     require_distinct({"--out": options.out, "--arpa": options.arpa})
     for stream, kind in zip(options.all_streams, kinds, strict=True):
@@ -179,7 +181,7 @@ def _opened(options: MixOptions, kinds: Sequence[Kind]) -> list[BackoffModel]:
 
 
 def _write_arpa(mixture: Mixture, models: Sequence[BackoffModel], path: str | Path) -> ArpaMixture:
-    """Make one model of several, write it, and measure it on the text that is reported on."""
+    """Make one model of several, write it, and measure it on the reported text."""
     model = interpolated(models, [each.weight for each in mixture.streams])
     write_arpa(model, path)
     scores = model.score([list(each.words) for each in _sentences(mixture)])
@@ -188,9 +190,9 @@ def _write_arpa(mixture: Mixture, models: Sequence[BackoffModel], path: str | Pa
 
 
 def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Path]:
-    """The texts that models are to score, the one to report last; none where all are files.
+    """The texts that models are to score, the reported one last; empty where all streams are files.
 
-    Files of scores are of one text that is not named; models need to be told one.
+    The text of a file of scores is not named, but models must be given one.
     """
     streams, data, text = options.all_streams, options.data, options.text
     require_one_stdin([*streams, text])
@@ -225,7 +227,7 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
 
 
 def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
-    """Refuse an option that changes nothing: its user believes that it does."""
+    """Refuse an option that has no effect, since its user believes that it has one."""
     no_data = "" if options.data is not None else "chooses a part of --data DIR, and none is given"
     is_given = options.weights is not None
     reasons = {
@@ -244,12 +246,13 @@ def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
 
 
 def on_common_tokens(scores: Sequence[WordScores]) -> list[WordScores]:
-    """What each stream gives to the tokens that all have: the same words, or a refusal.
+    """Each stream's scores of the tokens that all streams have; the words must be the same.
 
-    Releases of probabilities lack the first token of their text; beside one, the others go without.
+    Files of published probabilities lack the first token of their text. Where one is among the
+    streams, the others drop that token.
 
     Raises:
-        DataError: they differ in a word, or in how many there are.
+        DataError: streams differ in a word, or in their number of words.
     """
     least = min(len(each.words) for each in scores)
     lacking = [each for each in scores if each.lacks_first and len(each.words) == least]
@@ -315,9 +318,10 @@ def _measured(scores: WordScores, weight: float) -> MixedStream:
 
 
 def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: WordScores) -> Gain:
-    """Of a mixture over that of the streams whose scores these are.
+    """The gain of `mixed` over the best mixture of the streams whose scores are given.
 
-    Tokens to which neither gives anything are left out of the difference, as of both perplexities.
+    Tokens to which neither gives a probability above 0 are left out of the difference, as they are
+    of both perplexities.
     """
     weights, _ = _tuned(tuning)
     log10s_N = mixed_log10(np.stack([each.log10_probs for each in scores]), weights)
@@ -354,7 +358,7 @@ def _bands(
 
 
 def _write(mixture: Mixture, path: str | Path) -> None:
-    """The mixture's scores as SRILM prints them or as the suffix says, by which they are packed."""
+    """Write the mixture's scores in SRILM's layout or the suffix's, packed as the suffix says."""
     suffix = unpacked_name(path).suffix
     as_json, as_probabilities = suffix == ".jsonl", suffix == SUFFIX
     counts, sums = Counts(), Log10Sums()
@@ -381,6 +385,6 @@ def _sentences(mixture: Mixture) -> Iterator[ScoredSentence]:
             words.append(word)
             continue
         known = tuple(each != UNK_WORD for each in words)
-        # Ids are of a vocabulary, and none of the layouts written here shows them.
+        # Ids belong to a vocabulary, and none of the layouts written here shows them.
         yield ScoredSentence(tuple(words), (0,) * len(words), known, tuple(log10_probs))
         words, log10_probs = [], []

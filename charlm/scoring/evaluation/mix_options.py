@@ -11,12 +11,12 @@ from charlm.scoring.evaluation.evaluate_options import State
 
 SplitName = Literal["train", "valid", "test"]
 
-SUM_TOLERANCE = 1e-3  # of weights that somebody wrote down: three times .333 are one
+SUM_TOLERANCE = 1e-3  # for weights rounded by hand: three times .333 count as one
 
 
 @dataclass(frozen=True)
 class MixOptions:
-    """What is mixed, tuned on which text and measured on which."""
+    """What is mixed, on which text it is tuned and on which it is measured."""
 
     streams: Annotated[
         Sequence[str | Path],
@@ -98,17 +98,17 @@ class MixOptions:
 
     @property
     def all_streams(self) -> list[str | Path]:
-        """Those that are new last."""
+        """All streams, the new ones last."""
         return [*self.streams, *several(self.add)]
 
 
 def parsed_weights(
     weights: str | Sequence[float], *, n_streams: int, option: str = "--weights"
 ) -> list[float]:
-    """Weights, which an `option` gave, as numbers of sum 1.
+    """The weights given by `option`, as numbers with sum 1.
 
     Raises:
-        ConfigError: other numbers, or not as many as streams.
+        ConfigError: weights that do not sum to 1, or not one for each stream.
     """
     fields = weights.split(",") if isinstance(weights, str) else [str(each) for each in weights]
     shown = ",".join(fields)
@@ -121,7 +121,7 @@ def parsed_weights(
             f"{option} {shown}: {len(numbers)} for {n_streams} to be mixed; expected one for each"
         )
     total = sum(numbers)
-    if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):  # NaN is neither
+    if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):  # NaN fails both
         raise ConfigError(
             f"{option} {shown}: sum {total:g}; expected numbers of 0 or above that sum to 1"
         )

@@ -1,8 +1,9 @@
-"""Blocks of a text read in one state or both, their sentences divided among processes.
+"""Blocks of a text read in one state or both, with their sentences divided among processes.
 
-Sentences that start afresh may be read anywhere, and what is handed out is whole batches of them:
-figures do not depend on how many processes there are, to the bit where threads are as many. One
-stream cannot be cut, so the first process reads it, and as many sentences fewer.
+Sentences that start from the initial state may be read by any process, and they are handed out in
+whole batches. So figures do not depend on the number of processes, to the bit if the number of
+threads is the same. The carried stream cannot be cut: the first process reads it, and gets fewer
+sentences in return.
 """
 
 from collections.abc import Sequence
@@ -17,18 +18,18 @@ from charlm.scoring.likelihood.nll import FormVectors, Nlls, batch_nlls, continu
 from charlm.scoring.likelihood.streams import sentence_batches
 from charlm.text.vocabulary.encoding import Ids
 
-# A token of the stream costs 1.2 (char-small) to 2.5 (char-large) of those of sentences side by
-# side, measured on one core.
+# A token of the stream costs as much as 1.2 (char-small) to 2.5 (char-large) tokens of sentences
+# side by side, measured on one core.
 STREAM_COST = 2
 
 
 class BlockTask(NamedTuple):
-    """What a process reads of a block."""
+    """What one process reads of a block."""
 
-    stream: Ids | None  # all of it, behind what was carried so far; None: another process does
-    begins: bool  # the text: nothing was carried before
+    stream: Ids | None  # all of it, after the carried state; None: another process reads it
+    begins: bool  # whether the text begins here, with no carried state
     batches: list[list[Ids]]  # sentences, each from the initial state, the shortest first
-    spellings: Sequence[str]  # of the forms that are no words
+    spellings: Sequence[str]  # of the forms outside the vocabulary
 
 
 class BlockAnswer(NamedTuple):
@@ -36,11 +37,11 @@ class BlockAnswer(NamedTuple):
 
     stream: Nlls | None
     batches: list[list[Nlls]]
-    log_z: LogZ | None  # None: the model is not to be read unnormalised
+    log_z: LogZ | None  # None: the model is not meant to be used unnormalised
 
 
 class BlockReader:
-    """Answers such tasks by a model; it carries the stream's state from one to the next."""
+    """Does block tasks with a model; it carries the stream's state from one task to the next."""
 
     def __init__(self, vectors: FormVectors, *, precision: str) -> None:
         self.vectors = vectors
@@ -48,14 +49,14 @@ class BlockReader:
         self._carried = vectors.model.context.initial_state(1)
 
     def __call__(self, task: BlockTask) -> BlockAnswer:
-        """The answer."""
+        """The answer to a task."""
         vectors, spellings, output = self.vectors, task.spellings, self.vectors.model.output
         stream: Nlls | None = None
         with autocast(vectors.device, self.precision):
             if task.stream is not None:
                 if task.begins:
                     self._carried = vectors.model.context.initial_state(1)
-                # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
+                # Every block ends with a sentence's `</s>`, the first input of the next block.
                 stream, self._carried = continued_nll(
                     vectors, task.stream, spellings=spellings, state=self._carried
                 )
@@ -74,7 +75,7 @@ class Blocks:
         self._begins = True
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
-        """For each state the nll in nats of all tokens of the next block, in their order."""
+        """For each state, the nll in nats of all tokens of the next block, in order."""
         batches = sentence_batches(sentences) if "sentence" in self.states else []
         owned = self._owned(batches, sentences)
         tasks = [

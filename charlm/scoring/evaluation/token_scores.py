@@ -1,7 +1,7 @@
-"""Any model's scores of texts, token by token: from files of scores, runs, n-gram models.
+"""Any model's scores of texts, token by token: from files of scores, runs and n-gram models.
 
-The kind of a stream is recognised by its content, not by its name. A pipe can be read only once, so
-it is not inspected but taken for a file of scores.
+A stream's kind is found from its content, not its name. A pipe can be read only once, so it is not
+looked into, and counts as a file of scores.
 """
 
 import re
@@ -33,17 +33,17 @@ from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
 Kind = Literal["scores", "probabilities", "run", "n-gram"]
 
 ARPA_START = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*\\data\\[ \t\r]*$", re.MULTILINE)
-SCORE = re.compile(rb"^\tp\(", re.MULTILINE)  # no line of an ARPA file is one
-LOOKED_AT = 1 << 16  # bytes of a file that say what it is; SRILM's ARPA may begin with a preamble
-# The quickest to fail first.
+SCORE = re.compile(rb"^\tp\(", re.MULTILINE)  # never a line of an ARPA file
+LOOKED_AT = 1 << 16  # first bytes, which tell the kind; SRILM's ARPA may begin with a preamble
+# Kinds that fail soonest come first.
 ORDER: dict[Kind, int] = {"scores": 0, "probabilities": 1, "n-gram": 2, "run": 3}
 
 
 def kind_of(stream: str | Path) -> Kind:
-    """What a stream is: a directory is a run, and of files their beginning tells.
+    """The kind of a stream: a directory is a run, and a file's first bytes tell its kind.
 
     Raises:
-        DataError: no such file, or a folder that is no run.
+        DataError: no such file, or a folder that is not a run.
     """
     path = Path(stream)
     if path.is_dir():
@@ -68,17 +68,18 @@ def kind_of(stream: str | Path) -> Kind:
         head = file.read(LOOKED_AT)
     if START.match(head):
         return "probabilities"
-    is_arpa = ARPA_START.search(head) and not SCORE.search(head)  # the text scored may hold \data\
+    is_arpa = ARPA_START.search(head) and not SCORE.search(head)  # scored text may hold \data\
     return "n-gram" if is_arpa or head.startswith(BINARY_MAGIC) else "scores"
 
 
 def answers(
     options: MixOptions, *, kinds: Sequence[Kind], texts: Sequence[str | Path]
 ) -> list[list[WordScores]]:
-    """For each of `texts` what each stream makes of it; a file of scores has one text only.
+    """For each of `texts`, each stream's scores of it; a file of scores has one text only.
 
-    Probabilities of the splits of a corpus directory are files of one name in folders of theirs.
-    N-gram models read the texts as the runs beside them do: by their rules, in their vocabulary.
+    Probabilities of the splits of a corpus directory are files with the same name, each in the
+    folder of its split. N-gram models read the texts as the runs beside them do: by their rules, in
+    their vocabulary.
 
     Raises:
         ConfigError: an unknown device; n-gram models beside runs of different rules.
@@ -105,10 +106,10 @@ def answers(
 
 
 def vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> Inventory | None:
-    """The words and text rules of the first run, None without one.
+    """The words and text rules of the first run; None if there is no run.
 
-    Runs whose words differ can mix on a text that holds none of the words between them alone, and
-    there it is all the same whose vocabulary is taken.
+    Runs with different words can be mixed on a text that contains none of the words in which they
+    differ. On such a text it does not matter whose vocabulary is used.
     """
     runs = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "run"]
     inventories = [vocabulary_at(run) for run in runs]
@@ -124,7 +125,7 @@ def vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> 
 
 
 class _Collector:
-    """Collects the sentences of texts, and joins them when a text is finished."""
+    """Collects the scored sentences of each text."""
 
     def __init__(self, source: str | Path) -> None:
         self.source = str(source)
@@ -172,7 +173,7 @@ def _of_ngram(
 def _of_run(
     path: str | Path, texts: Sequence[str | Path], *, options: MixOptions
 ) -> list[WordScores]:
-    # torch takes seconds, and files need none of it.
+    # torch takes seconds to load, and files do not need it.
     from charlm.scoring.evaluation.evaluate import evaluate
 
     state = options.state or "carried"

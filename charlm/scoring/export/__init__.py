@@ -1,1 +1,1 @@
-"""A run as ONNX, as a page, or as an ARPA file: drawn text, averaged probabilities."""
+"""Exporting a run as ONNX networks, as an HTML page, or as an ARPA file that approximates it."""

@@ -1,7 +1,7 @@
-"""The n-gram model that comes nearest to a neural one: which n-grams, and their probabilities.
+"""The n-gram model that approximates a neural one best: which n-grams, and their probabilities.
 
 Three models over the same n-grams are mixed: Kneser–Ney of the training text, Kneser–Ney of text
-that the neural model draws (Deoras et al., 2011), and the neural model's own probabilities of
+sampled from the neural model (Deoras et al., 2011), and the neural model's own probabilities of
 these n-grams, averaged over full histories. The weights are those that suit valid.txt best.
 """
 
@@ -32,24 +32,24 @@ from charlm.scoring.export.history_averages import Averages
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
-PARTS = ("train", "sample", "average")  # what is mixed, in this order
-# Beyond so many tokens of a text the model is not asked again: on PTB a million tokens of drawn
+PARTS = ("train", "sample", "average")  # the models that are mixed, in this order
+# The model is asked about at most so many tokens of each text. On PTB, a million tokens of drawn
 # text beside the training text lower the perplexity by 0.2 %.
 MOST_READ = 1_000_000
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """The model, and what it is made of."""
+    """The n-gram model, and what it was made from."""
 
     model: BackoffModel
     n_sampled: int  # tokens
     weights: dict[str, float]  # of the parts
-    valid_ppls: dict[str, float]  # of the parts and of the `file`
+    valid_ppls: dict[str, float]  # of the parts, and of the result under the name `file`
 
 
 class Approximator:
-    """Makes an approximation of a model, step by step, and tells of each."""
+    """Makes an n-gram approximation of a model, step by step, and reports each step."""
 
     def __init__(
         self, model: StreamModel, options: ExportOptions, *, prune: tuple[int, ...]
@@ -58,10 +58,10 @@ class Approximator:
         self._words = words_of(model.vectors.inventory)
 
     def approximation(self, train: Ids, valid: Ids) -> Approximation:
-        """`train` and `valid` are word ids, every sentence closed by `</s>`.
+        """The approximation; `train` and `valid` are word ids, every sentence closed by `</s>`.
 
         Raises:
-            DataError: the model ends no sentence, or gives no numbers.
+            DataError: the model never ends a sentence, or gives no finite numbers.
         """
         drawn = sampled_text(
             self._model,
@@ -105,7 +105,7 @@ class Approximator:
             self._options.on_stage(text)
 
     def _progress(self, done: str, n_all: int) -> Callable[[int], None]:
-        """Tells at each tenth how many tokens are done."""
+        """A callback that reports, at each tenth, how many tokens are done."""
         began, told = time.perf_counter(), 0
 
         def progress(n_tokens: int) -> None:
@@ -122,9 +122,9 @@ class Approximator:
         return estimate(ids, words=self._words, order=self._options.order, prune=prune).model
 
     def _with_followers(self, closure: Closure, texts: dict[str, Ids]) -> Closure:
-        """Further n-grams: what the model would say behind the contexts of texts.
+        """Add n-grams: words that the model draws after the contexts of the texts.
 
-        A word that is drawn but once behind a context is left out.
+        A word that is drawn only once after a context is left out.
         """
         drawn = [self._followers(name, text) for name, text in texts.items()]
         rows = [context_rows(closure, ngram_ids(text)) for text in texts.values()]
@@ -144,7 +144,7 @@ class Approximator:
         return larger
 
     def _followers(self, name: str, text: Ids) -> Ids:
-        """Words that the model draws at each position, in an n-gram model's numbering."""
+        """Words that the model draws at each position, with the ids of n-gram models."""
         words = drawn_followers(
             self._model,
             text,
@@ -167,7 +167,7 @@ class Approximator:
 
 
 def first_sentences(text: Ids) -> Ids:
-    """The first sentences of a text, up to `MOST_READ` tokens, one at least."""
+    """The first sentences of a text, up to `MOST_READ` tokens, but at least one sentence."""
     if len(text) <= MOST_READ:
         return text
     ends = 1 + np.flatnonzero(text == END)
@@ -175,7 +175,7 @@ def first_sentences(text: Ids) -> Ids:
 
 
 def _keys(contexts_N: Rows, words_NK: Ids, *, n_words: int) -> Keys:
-    """The keys of the n-grams of each listed context and each of the words drawn there."""
+    """The keys of the n-grams made of each listed context and each word drawn after it."""
     listed = np.flatnonzero(contexts_N >= 0)
     keys: Keys = contexts_N[listed, None].astype(np.int64) * n_words + words_NK[listed]
     return keys.ravel()

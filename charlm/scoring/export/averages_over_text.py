@@ -1,7 +1,7 @@
-"""A model that goes through texts side by side, one word a step: its own, or ones that are given.
+"""Running a model over many streams of text side by side, one given or drawn word per step.
 
-What it finds is word ids, every sentence closed by `</s>`, as training and evaluation have them;
-`<s>` comes in where an n-gram model is to be made of them, since n-grams begin with it.
+Texts are word ids with every sentence closed by `</s>`, as in training and evaluation. `<s>` is
+inserted only where an n-gram model is made from them, since its n-grams begin with it.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import Ids
 
-STREAMS = 512  # side by side: with more, a step takes as much longer
-# Tokens of a stream: the sentence that is begun at its end is lost, of some twenty words.
+STREAMS = 512  # side by side; more streams make a step slower in proportion
+# Tokens of a stream. The unfinished sentence at its end, some twenty words, is lost.
 LEAST_LENGTH = 2000
 
-FOLLOWERS = 1 << 32  # the generator of words that no stream goes on with
+FOLLOWERS = 1 << 32  # the row number of the generator that draws followers
 
-OnTokens = Callable[[int], None]  # how many are done
+OnTokens = Callable[[int], None]  # called with the number of tokens done
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class StreamModel:
     source: object  # what messages call it
 
     def step(self, words_B: Ids, at: Paths, *, start: Paths) -> Paths:
-        """Every stream one word further; behind `</s>` at `start`, where no state is carried."""
+        """Every stream one word further; after `</s>` at `start`, unless the state is carried."""
         h_TBH, state = read(self.vectors, words_B[None], state=at.state, spellings=[])
         behind = Paths(h_TBH[-1], state)
         ends = words_B == END
@@ -58,10 +58,10 @@ class StreamModel:
 def sampled_text(
     model: StreamModel, n_tokens: int, *, seed: int, on_tokens: OnTokens | None
 ) -> Ids:
-    """Word ids of whole sentences that the model draws, up to `n_tokens` of them.
+    """Word ids of whole sentences drawn from the model, at most `n_tokens` of them.
 
     Raises:
-        DataError: the model ends no sentence, or gives no numbers.
+        DataError: the model never ends a sentence, or gives no finite numbers.
     """
     n_streams = max(1, min(STREAMS, n_tokens // LEAST_LENGTH))
     generators = [generator_of(seed, row=row) for row in range(n_streams)]
@@ -95,10 +95,10 @@ def _whole_sentences(words: Ids) -> Ids:
 def distributions(
     model: StreamModel, ids: Ids, *, n_streams: int = STREAMS
 ) -> Iterator[tuple[Ids, Tensor]]:
-    """Step by step through a text cut into streams: the words fed in, (B,), and P of the next.
+    """Step through a text cut into streams, and yield the input words, (B,), and P of the next.
 
-    P has a row a stream, shape (B, V); a stream that has ended gives no more rows. A stream that
-    begins within a sentence knows one word of it.
+    P has one row per stream, shape (B, V); a stream that has ended gives no more rows. A stream
+    that begins inside a sentence sees only one word before its first prediction.
     """
     n_streams = min(n_streams, len(ids))
     streams = Streams(ids, n_streams=n_streams)
@@ -122,8 +122,8 @@ def drawn_followers(
 ) -> Ids:
     """Words that the model draws at every position of a text, shape (len(ids), n_drawn).
 
-    One number decides them all, each from its own part of [0, 1): a word with twice 1/n_drawn of
-    the probability comes at least once.
+    A single random number decides all draws of a position, each within its own part of [0, 1). So a
+    word with a probability of at least twice 1/n_drawn is drawn at least once.
     """
     n_streams = min(n_streams, len(ids))
     length = Streams(ids, n_streams=n_streams).length
@@ -140,7 +140,7 @@ def drawn_followers(
 
 
 def ngram_ids(word_ids: Ids) -> Ids:
-    """A neural model's word ids in the numbering of n-gram models, `<s>` before each sentence."""
+    """A neural model's word ids as ids of n-gram models, with `<s>` before each sentence."""
     numbers = ngram_numbers(int(word_ids.max(initial=UNK)) + 1)
     ends = np.flatnonzero(word_ids == END)
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -148,9 +148,10 @@ def ngram_ids(word_ids: Ids) -> Ids:
 
 
 def neural_ids(n_words: int) -> npt.NDArray[np.int64]:
-    """By an n-gram model's word id the neural model's; −1 for `<s>`. `n_words` are the latter's.
+    """For each n-gram word id, the neural model's id; −1 for `<s>`.
 
-    Both list the words alike, behind three marks and two.
+    `n_words` is the number of the neural model's words. Both models list their words in the same
+    order; n-gram models have three marks first, neural models two.
     """
     ids = np.arange(-1, n_words)
     ids[[ngram_words.UNK, ngram_words.START, ngram_words.END]] = UNK, -1, END
@@ -158,7 +159,7 @@ def neural_ids(n_words: int) -> npt.NDArray[np.int64]:
 
 
 def ngram_numbers(n_words: int) -> npt.NDArray[np.int64]:
-    """By a neural model's word id the n-gram model's; `n_words` are the former's."""
+    """For each of a neural model's `n_words` word ids, the n-gram model's id."""
     ids = np.arange(1, n_words + 1)
     ids[[END, UNK]] = ngram_words.END, ngram_words.UNK
     return ids

@@ -1,7 +1,7 @@
-"""`charlm export` and `charlm.export`: a model as ONNX, or an ARPA file that approximates it.
+"""`charlm export` and `charlm.export`: a model as ONNX, a page, or an approximating ARPA file.
 
-A missing folder or a word that ARPA cannot hold, which would make the end fail, is noticed before
-the work begins.
+Errors that would show only at the end, such as a missing folder or a word that ARPA cannot hold,
+are looked for before the work begins.
 """
 
 import time
@@ -34,28 +34,28 @@ from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.paths import require_place
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
-# What networks and pages, which are made in fp32 on the processor, take: all else is of ARPA alone.
+# Options of networks and pages, which are made in fp32 on the CPU; the others are for ARPA only.
 OF_ALL = {"model", "arpa", "onnx", "page", "int8", "threads", "on_stage"}
 ON_CPU = ("device", "cpu")
-PRUNE = (0, 0, 1)  # where nothing else is said
+PRUNE = (0, 0, 1)  # the default
 
 
 @dataclass(frozen=True)
 class Export:
-    """What an export has made."""
+    """The result of an export to ARPA."""
 
     model: Path
     arpa: Path
     n_sampled: int  # tokens
-    sizes: tuple[int, ...]  # n-grams of each order, in the file
+    sizes: tuple[int, ...]  # n-grams of each order in the file
     n_bytes: int
-    weights: dict[str, float]  # of what was mixed: train, sample, average
-    valid_ppls: dict[str, float]  # by sentence: of each of these, and of what is in the `file`
+    weights: dict[str, float]  # of the mixed parts: train, sample, average
+    valid_ppls: dict[str, float]  # by sentence: of each part, and of the result (`file`)
     seconds: float
 
     @property
     def n_ngrams(self) -> int:
-        """Of all orders."""
+        """Number of n-grams of all orders."""
         return sum(self.sizes)
 
     def to_dict(self) -> dict[str, object]:
@@ -76,12 +76,12 @@ class Export:
 def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
     """Write a run as networks without torch, as a page, or as an ARPA file that approximates it.
 
-    For the ARPA file text is drawn from the model, and its rare n-grams are left out. At each
-    position of that text and of train.txt the model draws further words, whose n-grams are added.
-    The mixture's weights are fitted on valid.txt.
+    For ARPA, text is drawn from the model, and n-grams that are too rare in it are left out. At
+    each position of that text and of train.txt the model draws further words, whose n-grams are
+    added. The models that are mixed get their weights on valid.txt.
 
     Raises:
-        ConfigError: no model was named; a number out of its range; a missing folder; none or
+        ConfigError: no model was given; a number out of its range; a missing folder; none or
             several of an ARPA file, a folder for ONNX and a page; a part that cannot be exported.
         DataError: a run or text that is not what was expected; a word that ARPA cannot hold.
     """
@@ -143,7 +143,7 @@ def _export_arpa(options: ExportOptions) -> Export:
 
 
 def _thresholds(options: ExportOptions) -> tuple[int, ...]:
-    """By order the largest count of n-grams of the drawn text that are left out."""
+    """For each order, the largest count at which n-grams of the drawn text are left out."""
     thresholds = PRUNE[: options.order] if options.prune is None else parse_pruning(options.prune)
     thresholds_of(thresholds, order=options.order)
     require_all_words(thresholds)

@@ -16,7 +16,7 @@ DataForArpa = Annotated[
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """Which model goes where: itself, or an n-gram model near to it, of which n-grams."""
+    """Which model is exported, in which form; for ARPA, which n-grams approximate it."""
 
     model: ModelSaid = None
     _: KW_ONLY
@@ -47,7 +47,7 @@ class ExportOptions:
     tokens: Annotated[
         int, Opt("Tokens of text drawn from the model, each </s> included.", "N-grams", least=1)
     ] = 1_000_000
-    # Words alone have no context, and KenLM refuses them.
+    # Unigrams have no context, and KenLM refuses a model of them alone.
     order: Annotated[int, Opt("Length of the longest n-grams.", "N-grams", least=2, most=6)] = 5
     prune: Annotated[
         str | Sequence[int] | None,

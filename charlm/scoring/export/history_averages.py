@@ -1,8 +1,8 @@
-"""The neural model's probabilities of n-grams: averages over the histories that end alike.
+"""The neural model's probabilities of n-grams, as averages over the histories that share a context.
 
-For every position of a text the model says P(w | full history). An n-gram (h, w) gets the mean of
-that over the positions whose last words are h, whatever word follows there: the mean over those
-where w follows alone would be too high, since w follows where it is likely.
+For every position of a text the model gives P(w | full history). An n-gram (h, w) gets the mean of
+it over all positions whose last words are h, whatever word follows there. A mean over only those
+positions where w follows would be too high, since w follows where it is likely.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,16 +18,16 @@ from charlm.scoring.export.averages_over_text import OnTokens, neural_ids, ngram
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
-# A context is averaged over so many of its occurrences: of the most frequent ones, which have
-# most words behind them, more would take nearly all the time.
+# A context is averaged over at most so many of its occurrences. Otherwise the most frequent
+# contexts, which have the most followers, would take nearly all the time.
 MOST_OCCURRENCES = 256
-PRIOR = 1.0  # occurrences that what was there before weighs as much as
+PRIOR = 1.0  # the prior probability weighs as much as so many occurrences
 
 Probs = npt.NDArray[np.float32]
 
 
 class Averages:
-    """Sums of P(w | full history) of the n-grams of a closure, and how often each context came."""
+    """Sums of P(w | full history) for the n-grams of a closure, and the counts of each context."""
 
     def __init__(self, closure: Closure, *, most: int = MOST_OCCURRENCES) -> None:
         self._closure, self._most = closure, most
@@ -47,7 +47,7 @@ class Averages:
     def add_text(
         self, steps: Iterable[tuple[Ids, Tensor]], *, on_tokens: OnTokens | None = None
     ) -> None:
-        """Add what `distributions` tells of a text."""
+        """Add what `distributions` yields for a text."""
         n_positions = 0
         contexts: list[npt.NDArray[np.int64]] = []
         for inputs_B, probs_BV in steps:
@@ -61,7 +61,7 @@ class Averages:
     def _advanced(
         self, contexts: Sequence[npt.NDArray[np.int64]], inputs_B: Ids
     ) -> list[npt.NDArray[np.int64]]:
-        """By length the index of each row's last words among the n-grams, −1 where not listed."""
+        """For each length, the n-gram index of each row's last words, −1 where it is not listed."""
         n_words = len(self._closure.words)
         ends = inputs_B == END
         words = np.where(ends, START, self._numbers[inputs_B])
@@ -88,7 +88,7 @@ class Averages:
             np.add.at(self.sums[n - 1], grams, probs.astype(np.float64))
 
     def log10_probs(self, prior: Sequence[Log10s]) -> list[Log10s]:
-        """The averages, by order; contexts that came rarely lean on `prior`, which has `PRIOR`."""
+        """The averages, by order; `prior`, of weight `PRIOR`, smooths those of rare contexts."""
         results = []
         for n, (sums, before) in enumerate(zip(self.sums, prior, strict=True), 1):
             n_occurrences = self.n_occurrences[n - 1]

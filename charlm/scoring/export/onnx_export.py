@@ -1,7 +1,8 @@
-"""A run as two networks that onnxruntime runs, and a folder in which they stand.
+"""A run as two networks for onnxruntime, in a folder.
 
-torch's exporter silently turns a size that Python once saw as a plain number into a constant, which
-makes a network for a single batch size. So its networks are compared with torch at several sizes.
+Where Python code uses a size as a plain number, torch's exporter silently makes it a constant, and
+the network works for one batch size only. So the exported networks are compared with torch at
+several batch sizes.
 """
 
 import copy
@@ -42,15 +43,15 @@ from charlm.text.io.paths import make_folder
 from charlm.version import __version__
 
 OPSET = 20
-BATCHES = (1, 3, 64)  # that an export is tried at; it is made at the second
-TOLERANCE = 1e-4  # nats; a trial was 1e-6 apart
+BATCHES = (1, 3, 64)  # batch sizes for trials; the export itself uses the second
+TOLERANCE = 1e-4  # nats; in a trial the difference was 1e-6
 STEPS_TRIED = 3
-# What the exporter cannot follow: sizes that depend on what the numbers are.
+# What the exporter cannot follow: sizes that depend on the values of numbers.
 REFUSED = {
     "output 'hierarchical'": "its clusters are looked up by what they hold",
     "output 'class'": "its classes are looked up by what they hold",
 }
-# An LSTM over letters and their n-grams are exported for one length, that of the longest spelling.
+# These encoders are exported for one length, that of the longest spelling.
 FIXED_LENGTH = {"char-lstm", "char-ngram"}
 
 Names = Sequence[str]
@@ -58,13 +59,13 @@ Names = Sequence[str]
 
 @dataclass(frozen=True)
 class OnnxExport:
-    """What an export to ONNX has made."""
+    """The result of an export to ONNX."""
 
     model: Path
     folder: Path
     precision: str
     n_bytes: dict[str, int]  # of each file
-    largest_difference: float  # of log-probabilities from torch's, in nats, where it was tried
+    largest_difference: float  # of log-probabilities from torch's in trials, in nats
     seconds: float
 
     def to_dict(self) -> dict[str, object]:
@@ -72,10 +73,10 @@ class OnnxExport:
 
 
 def export_onnx(options: ExportOptions) -> OnnxExport:
-    """Write a run as a folder that needs no torch: see `charlm.run.exported_folder`.
+    """Write a run as a folder that needs no torch; see `charlm.run.exported_folder`.
 
     Raises:
-        ConfigError: no model was said; a part that cannot be exported; a missing package.
+        ConfigError: no model was given; a part that cannot be exported; a missing package.
         DataError: a run that is not what was expected; a folder that is something else.
     """
     began = time.perf_counter()
@@ -95,7 +96,7 @@ def export_onnx(options: ExportOptions) -> OnnxExport:
 
 
 def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> float:
-    """Fill a folder with a run, and return how far its log-probabilities are from torch's.
+    """Write a run to a folder, and return how far its log-probabilities are from torch's.
 
     Raises:
         ConfigError: a part that cannot be exported.
@@ -116,7 +117,7 @@ def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> 
 
 
 def write_exported(run: LoadedRun, folder: Path) -> float:
-    """Fill a folder, and return how far it is from torch; export.json comes last.
+    """Fill a folder, and return its largest difference from torch; export.json is written last.
 
     Raises:
         ConfigError: as `export_onnx`.
@@ -134,7 +135,7 @@ def write_exported(run: LoadedRun, folder: Path) -> float:
 
 
 def info(run: LoadedRun, folder: Path, *, precision: ExportPrecision = "fp32") -> ExportedInfo:
-    """What export.json is to say of a folder's files."""
+    """The contents of export.json for the files of a folder."""
     first = state_leaves(run.model.context.initial_state(1))
     return ExportedInfo(
         arch=run.info.arch,
@@ -157,7 +158,7 @@ def _leaf(leaf: Tensor) -> Leaf:
 
 
 def require_exporter(option: str) -> None:
-    """Raises ConfigError where a package is missing that torch's exporter imports."""
+    """Raises ConfigError if a package that torch's exporter imports is missing."""
     for name in ("onnx", "onnxscript", "onnxruntime"):
         try:
             __import__(name)
@@ -180,7 +181,7 @@ def require_exportable(run: LoadedRun) -> None:
 
 
 def _kinds(part: Settings) -> Iterator[str]:
-    """The types of a part and of those within it."""
+    """The types of a part and of the parts within it."""
     yield part["type"]
     for value in part.values():
         if isinstance(value, dict) and "type" in value:
@@ -188,41 +189,41 @@ def _kinds(part: Settings) -> Iterator[str]:
 
 
 def _make_empty(folder: Path) -> None:
-    """Make the folder, or take one that holds nothing but an earlier export."""
+    """Create the folder, or take one that holds nothing but an earlier export."""
     make_folder(folder)
     others = sorted({path.name for path in folder.iterdir()} - {*HASHED, EXPORT})
     if others:
         raise ConfigError(
             f"--onnx {folder}: holds {others[0]!r:.60}; expected a new folder, or one of an export"
         )
-    (folder / EXPORT).unlink(missing_ok=True)  # until all is written it is none
+    (folder / EXPORT).unlink(missing_ok=True)  # no export until all is written
 
 
 class _Step(nn.Module):
-    """Vectors and leaves of a state in; log-probabilities of all words and new leaves out."""
+    """From vectors and a state's leaves to log-probabilities of all words and new leaves."""
 
     def __init__(self, run: LoadedRun) -> None:
         super().__init__()
         self.context: Context = run.model.context
         self.output: Output = copy.copy(run.model.output)
         vectors = getattr(self.output, "vectors", None)
-        if isinstance(vectors, VocabularyVectors):  # what an encoder composes is a constant here
+        if isinstance(vectors, VocabularyVectors):  # composed word vectors are a constant here
             self.register_buffer("table_VE", vectors.of_all().detach().clone())
             self.output.vectors = _Fixed(self)  # type: ignore[assignment]  # for `of_all` alone
         self.eval()
 
     def forward(self, x_BE: Tensor, leaves: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """All of them, batch first."""
+        """Log-probabilities and new leaves, batch first."""
         state = with_leaves(self.context.initial_state(1), list(leaves))
         h_TBH, state = self.context(x_BE[None], state)
         return (self.output.log_probs(h_TBH[0]), *state_leaves(state))
 
 
 class _Fixed:
-    """In the place of an output's `VocabularyVectors`: they are known."""
+    """Replaces an output's `VocabularyVectors` by a constant table."""
 
     def __init__(self, step: _Step) -> None:
-        self._step = [step]  # not as a module, which would hold itself
+        self._step = [step]  # in a list, since as an attribute the module would contain itself
 
     def of_all(self) -> Tensor:
         """The vectors of all words, (V, E)."""
@@ -230,19 +231,19 @@ class _Fixed:
 
 
 class _Encode(nn.Module):
-    """Word ids, letters and morphs in; the forms' vectors out."""
+    """From word ids, letters and morphs to the forms' vectors."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
         self.encoder = encoder.eval()
 
     def forward(self, inputs: tuple[Tensor, ...]) -> Tensor:
-        """(N, E)."""
+        """The vectors, (N, E)."""
         vectors_NE: Tensor = self.encoder(Forms(*inputs))
         return vectors_NE
 
 
-Example = tuple[tuple[Any, ...], Any, Names, Names]  # arguments, which axes move, names in and out
+Example = tuple[tuple[Any, ...], Any, Names, Names]  # arguments, dynamic axes, names in and out
 
 
 def _step_example(run: LoadedRun) -> Example:
@@ -276,7 +277,7 @@ def _encode_example(run: LoadedRun) -> Example:
 def _exported(
     module: nn.Module, arguments: tuple[Any, ...], axes: Any, *names: Names, part: str
 ) -> bytes:
-    """A network's bytes, without the names of this machine's files that the exporter notes."""
+    """A network's bytes, without the local file names that the exporter records."""
     names_in, names_out = names
     try:
         program = torch.onnx.export(
@@ -315,14 +316,14 @@ def _plain(proto: Any) -> bytes:
 
 
 def _tried_forms(run: LoadedRun, n: int) -> list[str]:
-    """Words from the whole vocabulary, and one that is none."""
+    """Words from the whole vocabulary, and one outside it."""
     words = run.inventory.words
     places = np.linspace(0, len(words) - 1, n).astype(int)
     return [*(words[place] for place in places[:-1]), "no" + words[-1] + "word"]
 
 
 def _checked(run: LoadedRun, folder: Path) -> float:
-    """The largest difference from torch of vectors and log-probabilities at all batches."""
+    """The largest difference from torch; refuses an export beyond the tolerance."""
     largest = largest_difference(run, folder)
     if not largest <= TOLERANCE:
         parts = " or ".join(f"{place} {run.settings[place]['type']!r}" for place in PLACES)
@@ -334,7 +335,7 @@ def _checked(run: LoadedRun, folder: Path) -> float:
 
 
 def largest_difference(run: LoadedRun, folder: Path) -> float:
-    """Of vectors and log-probabilities from torch's, at all batches."""
+    """The largest difference of vectors and log-probabilities from torch's, at all batch sizes."""
     model = OnnxModel(folder, threads=torch.get_num_threads())
     return max(_difference(run, model, size=size) for size in BATCHES)
 

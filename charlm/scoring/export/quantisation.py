@@ -1,10 +1,11 @@
-"""Networks in eight bits: matrices as int8, and what they are multiplied with quantised on the fly.
+"""Networks in eight bits: matrices as int8, and their inputs quantised as they come.
 
-Weights have seven bits: on a processor with only AVX2 onnxruntime adds two products of eight bits
-in sixteen, where they may not fit, and its figures would differ from those elsewhere.
+Weights have only seven bits. On a CPU with AVX2 alone, onnxruntime adds two products of eight bits
+in sixteen bits, where they may overflow, and the figures would differ from those of other CPUs.
 
-Constants are folded first: the exporter writes a layer's weights as slices joined again, and
-onnxruntime silently leaves an LSTM with computed weights in fp32. So this is checked afterwards.
+Constants are folded first: the exporter writes a layer's weights as concatenated slices, and
+onnxruntime silently leaves an LSTM with computed weights in fp32. So the result is checked for
+that.
 """
 
 import logging
@@ -31,7 +32,7 @@ def quantise(path: Path) -> None:
 
     with TemporaryDirectory() as scratch, quiet(), name_in_utf8(path) as name:
         folded, quantised = Path(scratch) / "folded.onnx", Path(scratch) / "quantised.onnx"
-        # Its inference of symbolic shapes fails on a Split; ONNX's own does.
+        # onnxruntime's symbolic shape inference fails on a Split; ONNX's own works.
         quant_pre_process(name, str(folded), skip_symbolic_shape=True)
         quantize_dynamic(
             str(folded),
@@ -49,7 +50,7 @@ def quantise(path: Path) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without what exporter and quantiser say of their own insides, and of what is done here."""
+    """Silence the exporter and the quantiser, which report their internals and their work."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -1,1 +1,1 @@
-"""A model's probabilities of texts, sentences and trees, and sentences drawn from them."""
+"""A model's probabilities of texts, sentences and trees, and sentences sampled from it."""

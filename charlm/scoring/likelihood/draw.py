@@ -1,7 +1,7 @@
 """Drawing words from distributions, by inverting their cumulative sums at given numbers.
 
-The same number in [0, 1) gives the same word in any batch, up to the rounding of the
-probabilities: a number within 1e-7 of a boundary may go either way.
+The same number in [0, 1) gives the same word in any batch, up to the rounding of the probabilities:
+a number within 1e-7 of a border may fall on either side.
 """
 
 import math
@@ -18,7 +18,7 @@ from charlm.text.corpus.tokens import UNK
 
 @dataclass(frozen=True)
 class Shape:
-    """How a distribution is changed before a word is drawn; as it is unless told otherwise."""
+    """How a distribution is changed before a word is drawn; the defaults change nothing."""
 
     temperature: float = 1.0
     top_k: int | None = None
@@ -39,14 +39,14 @@ class Shape:
 
     @torch.no_grad()
     def weights(self, log_probs_NV: Tensor) -> Tensor:
-        """What each word is drawn in proportion to, shape (N, V); the argument is not changed."""
+        """Weights for drawing words in proportion, shape (N, V); the argument does not change."""
         scores_NV = log_probs_NV
         if self.no_unk:
             scores_NV = scores_NV.clone()
             scores_NV[:, UNK] = -math.inf
         if self.temperature != 1.0:
-            # The best words are at 0 before a small temperature divides the others to -inf; beyond
-            # what the tensor's numbers hold, 0 / 0 or -inf / inf would be no number.
+            # The best words are moved to 0 first, so that a small temperature divides the others
+            # to -inf. Beyond the range of the number format, 0 / 0 or -inf / inf would give NaN.
             limits = torch.finfo(scores_NV.dtype)
             temperature = min(max(self.temperature, limits.tiny), limits.max)
             scores_NV = (scores_NV - scores_NV.amax(dim=-1, keepdim=True)) / temperature
@@ -58,7 +58,7 @@ class Shape:
 
 
 def _nucleus(weights_NV: Tensor, top_p: float) -> Tensor:
-    """The likeliest words, as few as hold this share of the whole (Holtzman et al., 2020)."""
+    """The fewest most probable words that hold this share of the total (Holtzman et al., 2020)."""
     sorted_NV, words_NV = weights_NV.sort(dim=-1, descending=True, stable=True)
     sums_NV = sorted_NV.cumsum(dim=-1, dtype=torch.float64)
     before_NV = sums_NV - sorted_NV
@@ -67,16 +67,16 @@ def _nucleus(weights_NV: Tensor, top_p: float) -> Tensor:
 
 
 def draw(weights_NV: Tensor, uniforms_N: Tensor) -> Tensor:
-    """A word of each row in proportion to its weights, shape (N,), for numbers in [0, 1)."""
+    """One word per row in proportion to its weights, shape (N,), for numbers in [0, 1)."""
     return draw_several(weights_NV, uniforms_N[:, None])[:, 0]
 
 
 @torch.no_grad()
 def draw_several(weights_NV: Tensor, uniforms_NK: Tensor) -> Tensor:
-    """K words of each row in proportion to its weights, shape (N, K), for numbers in [0, 1).
+    """K words per row in proportion to its weights, shape (N, K), for numbers in [0, 1).
 
-    Sums of blocks of about sqrt(V) words are searched first, then the block: cumulative sums over
-    all words would take as long as the softmax.
+    The sums of blocks of about sqrt(V) words are searched first, then one block. Cumulative sums
+    over all words would take as long as the softmax.
     """
     n_rows, n_words = weights_NV.shape
     size = math.isqrt(n_words - 1) + 1
@@ -99,5 +99,5 @@ def _first_above(sums: Tensor, targets: Tensor) -> Tensor:
 
 
 def generator_of(seed: int, *, row: int) -> np.random.Generator:
-    """The random numbers of one sentence or stream: others do not move them."""
+    """The random numbers of one sentence or stream, independent of all others."""
     return np.random.Generator(np.random.Philox(key=np.array([seed, row], np.uint64)))

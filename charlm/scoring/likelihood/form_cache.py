@@ -1,8 +1,9 @@
-"""The vectors of forms, each spelling encoded once, and kept while there is room.
+"""The vectors of forms: each spelling is encoded once, and kept while there is room.
 
-A form's vector depends on the form alone: the paper precomputes those of the vocabulary before it
-uses a model (Kim et al., 2016, section 6). Here one is made when it is first asked for, so that
-a short list costs no more than its own forms, and the context's first products with it are, too.
+A form's vector depends on the form alone, so Kim et al. (2016, section 6) precompute the vectors of
+the vocabulary before they use a model. Here a vector is computed when it is first needed, so that a
+short list costs no more than its own forms. The context's first products with a vector are cached
+in its place.
 """
 
 from collections.abc import Sequence
@@ -20,16 +21,16 @@ from charlm.text.vocabulary.encoding import FormIds, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
 MAX_BYTES = 1 << 30
-MOST_SPELLINGS = 1 << 20  # of words that are none: some 200 MB, after which all begins anew
+MOST_SPELLINGS = 1 << 20  # outside the vocabulary: some 200 MB, then the cache is emptied
 ABSENT = -1
 FIRST_ROWS = 1024
 
 
 class FormCache:
-    """Form ids to what a context's `descend` reads.
+    """Maps form ids to the input of a context's `descend`.
 
-    Where `max_bytes` do not hold all words, those of the lowest ids, the most frequent, stay; what
-    finds no room is encoded again whenever it comes.
+    If `max_bytes` cannot hold all words, the most frequent ones, which have the lowest ids, are
+    kept. Other forms are encoded again each time.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class FormCache:
         max_bytes: int = MAX_BYTES,
         keeps_products: bool = True,
     ) -> None:
-        """`keeps_products`: those of the context's first layer; not where vectors are wanted."""
+        """`keeps_products`: cache the context's first products; False where vectors are wanted."""
         self.model = model
         self.inventory = inventory
         self.by_spelling = oov_input == "spelling"
@@ -49,23 +50,23 @@ class FormCache:
         self.keeps_products = keeps_products
         self.device = next(model.parameters()).device
         self._max_bytes = max_bytes
-        self._rows = np.full(inventory.n_words, ABSENT, np.int64)  # of each form id in the table
+        self._rows = np.full(inventory.n_words, ABSENT, np.int64)  # the table row of each form id
         self._table_NE = torch.empty(0)
         self._n_kept = 0
 
     def ids(self, words: Sequence[str]) -> Ids:
-        """Form ids of words: below V a word, from V on a spelling of its own."""
+        """Form ids of words: below V a word of the vocabulary, from V on a spelling of its own."""
         return np.fromiter((self.form_ids[word] for word in words), np.int32, len(words))
 
     @torch.no_grad()
     def vectors(self, form_ids: Ids) -> Tensor:
-        """Their projected vectors, (N, G), in this order."""
+        """The projected vectors of the forms, (N, G), in this order."""
         kept_NE = self.encoded(form_ids)
         return kept_NE if self.keeps_products else self.model.context.project(kept_NE)
 
     @torch.no_grad()
     def encoded(self, form_ids: npt.NDArray[np.integer]) -> Tensor:
-        """What is kept of them, (N, E): products of the context's first layer, or vectors."""
+        """The cached rows of the forms, (N, E): the context's first products, or vectors."""
         if not self.by_spelling:
             form_ids = as_words(form_ids, self.inventory.n_words)
         self._make_room_for_ids()
@@ -83,9 +84,9 @@ class FormCache:
         return all_NE[self._on_device(rows)]
 
     def forget(self) -> None:
-        """Let go of all spellings where there are too many: a server sees new ones for ever.
+        """Drop all spellings if there are too many, since a server sees new ones without end.
 
-        Ids that were given before mean nothing after it.
+        Ids given before have no meaning afterwards.
         """
         if len(self.form_ids.spellings) > MOST_SPELLINGS:
             self.form_ids = FormIds(self.inventory)
@@ -99,7 +100,7 @@ class FormCache:
             self._rows = np.concatenate([self._rows, room])
 
     def _keep(self, form_ids: npt.NDArray[np.integer], vectors_NE: Tensor) -> int:
-        """Put vectors into the table while there is room; returns how many, the first ones."""
+        """Put vectors into the table while there is room, and return how many were kept."""
         max_rows = max(1, self._max_bytes // (vectors_NE.element_size() * vectors_NE.shape[1]))
         kept = form_ids[: max_rows - self._n_kept]
         if max_rows <= self.inventory.n_words:
@@ -125,7 +126,7 @@ class FormCache:
         known = [self.inventory.words[i] for i in form_ids[:n_known].tolist()]
         spelled = [self.form_ids.spellings[i - n_words] for i in form_ids[n_known:].tolist()]
         blocks = []
-        # A table numbers its rows from one id on; which word a row is, the encoder must be told.
+        # A table numbers its rows from one id on, so the encoder must be told which word a row is.
         for first, forms in ((0, known), (n_words, spelled)):
             if forms:
                 table = FormTable(self.inventory, forms, first_id=first)

@@ -1,7 +1,7 @@
 """How far a model's scores are from probabilities: mean and variance of log Z over a text.
 
-A model trained by noise-contrastive estimation, or to be self-normalised, is meant to be used
-without the sum over all words (Koehn, 4.3). If log Z is near 0 everywhere, that costs nothing.
+A model that is trained with noise-contrastive estimation, or to be self-normalised, is meant to be
+used without the sum over all words (Koehn, 4.3). If log Z is near 0 everywhere, nothing is lost.
 """
 
 from dataclasses import dataclass
@@ -27,17 +27,17 @@ class LogZ:
 
     @property
     def mean(self) -> float:
-        """0 of nothing."""
+        """Mean of log Z; 0 without tokens."""
         return self.total / max(1, self.n_tokens)
 
     @property
     def variance(self) -> float:
-        """0 of nothing."""
+        """Variance of log Z; 0 without tokens."""
         return max(0.0, self.squares / max(1, self.n_tokens) - self.mean**2)
 
 
 class MeteredOutput(Output):
-    """An output that remembers log Z of each position that it gave a probability to."""
+    """An output that adds up log Z of every position for which it gives a probability."""
 
     has_scores = True
 
@@ -57,6 +57,6 @@ class MeteredOutput(Output):
         return self.output.log_probs(h_NH)
 
     def read_off(self) -> LogZ:
-        """What was measured since the last time, which begins anew."""
+        """The sums since the last call; they start again from 0."""
         sums, self.sums = self.sums, LogZ()
         return sums

@@ -1,7 +1,7 @@
 """Negative log-probabilities of encoded text, with state carried or sentence by sentence.
 
-A form's vector depends on the form alone, so the vocabulary is encoded once and further spellings
-once a chunk; memory depends on the vocabulary and the chunk, never on the length of a text.
+A form's vector depends on the form alone, so the vocabulary is encoded once, and other spellings
+once per chunk. Memory depends on the vocabulary and the chunk, never on the length of a text.
 """
 
 import math
@@ -21,13 +21,13 @@ from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
-MAX_EXPONENT = 700.0  # exp of more is beyond a float
+MAX_EXPONENT = 700.0  # exp of a larger number is not a float
 FORMS_AT_ONCE = 2048
-LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # padding included: one endless word stretches all beside it
-CHUNK_POSITIONS = 512  # of a chunk: 20 MB of scores for 10,000 words; more took longer a position
-CHUNK_SCORES = 1 << 25  # of a chunk: fewer positions where the vocabulary is large
-GPU_POSITIONS, GPU_SCORES = 1 << 13, 1 << 27  # the same of a GPU, which waits between two chunks
-MANY_WORDS = 100_000  # of a vocabulary: a text may well have none of most
+LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # with padding: one very long word stretches all beside it
+CHUNK_POSITIONS = 512  # of a chunk: 20 MB of scores at 10,000 words; more were slower per position
+CHUNK_SCORES = 1 << 25  # of a chunk: fewer positions if the vocabulary is large
+GPU_POSITIONS, GPU_SCORES = 1 << 13, 1 << 27  # for a GPU, which waits between chunks
+MANY_WORDS = 100_000  # in a vocabulary: a text may lack most of them
 
 Nlls = npt.NDArray[np.float32]
 
@@ -55,7 +55,7 @@ class FormRows(ABC):
     def of(self, form_ids: Ids, spellings: Sequence[str]) -> Tensor:
         """The vector of each form, (…, E); `spellings[i]` is the form with id V + i.
 
-        It goes in as `<unk>` where the model was told so.
+        Spellings are read as `<unk>` if `oov_input` says so.
         """
         n_words = self.inventory.n_words
         numbers = form_ids if self.by_spelling else as_words(form_ids, n_words)
@@ -73,9 +73,9 @@ class FormRows(ABC):
 
 
 class FormVectors(FormRows):
-    """The vectors of a vocabulary, computed once, and of further spellings as they come.
+    """The vectors of a vocabulary, computed once, and those of other spellings as they come.
 
-    Those of a large vocabulary are computed when they are first asked for.
+    The vectors of a large vocabulary are computed when they are first needed.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class FormVectors(FormRows):
         is_large = inventory.n_words > MANY_WORDS
         first = np.arange(1 if is_large else inventory.n_words)
         self.vocabulary_VE = self._encode(self._words, first)
-        if is_large:  # memory that nothing is written to is not taken
+        if is_large:  # memory that is never written takes no space
             self.vocabulary_VE = self.vocabulary_VE.new_empty(inventory.n_words, model.encoder.dim)
         self._is_lacking_V = np.full(inventory.n_words, is_large)
 
@@ -118,7 +118,7 @@ class FormVectors(FormRows):
 
 
 class UncachedVectors(FormRows):
-    """As `FormVectors`, of an encoder that changes: encoded at every call, with gradients."""
+    """As `FormVectors`, for an encoder that changes: it encodes at every call, with gradients."""
 
     def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
         return self._encode(self._words, words)
@@ -129,7 +129,7 @@ class UncachedVectors(FormRows):
 
 
 def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
-    """Rows to encode at once, in order."""
+    """Ranges of rows to encode together, in order."""
     return bounded_slices(lengths, most_rows=FORMS_AT_ONCE, most_places=LETTERS_AT_ONCE)
 
 
@@ -137,9 +137,9 @@ def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
 def chunk_nll(
     vectors: FormVectors, chunk: tuple[Ids, Ids], *, spellings: Sequence[str], state: State
 ) -> tuple[Nlls, State]:
-    """nll_TB in nats of one chunk (0 where the target is −1), and the state behind it.
+    """nll_TB in nats of one chunk (0 where the target is −1), and the state after it.
 
-    `chunk` are form ids fed in, and form ids to predict, both (T, B).
+    `chunk` holds the form ids fed in and the form ids to predict, both (T, B).
     """
     inputs_TB, targets_TB = chunk
     model = vectors.model.eval()
@@ -158,9 +158,9 @@ def streams_nll(
     n_streams: int = 1,
     columns: slice = slice(None),
 ) -> Iterator[tuple[Nlls, Ids]]:
-    """Chunk by chunk, nll_TB in nats and the form ids predicted (−1: none); state carried.
+    """Chunk by chunk, nll_TB in nats and the form ids predicted (−1: none); the state is carried.
 
-    `columns` of the streams are read, and of the others nothing.
+    Only these `columns` of the streams are read.
     """
     streams = Streams(ids, n_streams=n_streams)
     n_read = len(range(n_streams)[columns])
@@ -174,12 +174,12 @@ def streams_nll(
 
 
 def validation_perplexity(chunks: Iterable[tuple[Nlls, Ids]]) -> float:
-    """exp of the mean nll over all tokens of the chunks of `streams_nll`, in float64 sums."""
+    """exp of the mean nll over all tokens of `streams_nll`'s chunks, summed in float64."""
     return perplexity_of(*nll_sums(chunks))
 
 
 def nll_sums(chunks: Iterable[tuple[Nlls, Ids]]) -> tuple[float, int]:
-    """nll in nats of all tokens of the chunks of `streams_nll`, and how many these are."""
+    """nll in nats of all tokens of `streams_nll`'s chunks, and the number of these tokens."""
     total, n_tokens = 0.0, 0
     for nll, targets in chunks:
         total += float(nll.sum(dtype=np.float64))
@@ -188,7 +188,7 @@ def nll_sums(chunks: Iterable[tuple[Nlls, Ids]]) -> tuple[float, int]:
 
 
 def perplexity_of(total: float, n_tokens: float) -> float:
-    """exp of the mean; infinite where no floating-point number is large enough."""
+    """exp of the mean; infinite where the result does not fit a float."""
     mean = total / n_tokens
     return math.inf if mean > MAX_EXPONENT else math.exp(mean)
 
@@ -196,9 +196,10 @@ def perplexity_of(total: float, n_tokens: float) -> float:
 def continued_nll(
     vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], state: State
 ) -> tuple[Nlls, State]:
-    """nll in nats of each token of `ids`, whole sentences of one stream that goes on from `state`.
+    """nll in nats of each token of `ids`, whole sentences that continue one stream from `state`.
 
-    `</s>` is fed in first: `state` is a start, or has read all but the end of the sentence before.
+    `</s>` is fed in first: `state` is the initial one, or has read all but the end of the sentence
+    before.
     """
     inputs = np.concatenate([np.array([END], np.int32), ids[:-1]])
     pieces = []
@@ -225,9 +226,9 @@ def sentence_nlls(
 def batch_nlls(
     vectors: FormVectors, batch: Sequence[Ids], *, spellings: Sequence[str]
 ) -> list[Nlls]:
-    """As `sentence_nlls`, of sentences that run side by side, the shortest first.
+    """`sentence_nlls` for sentences that are read side by side, the shortest first.
 
-    Chunks are of bounded size, and a sentence leaves its batch at its end, so that one long line
+    Chunks have bounded size, and a sentence leaves the batch at its end, so that one long line
     costs no more than its own tokens.
     """
     results = [np.empty(len(ids), np.float32) for ids in batch]
@@ -252,7 +253,7 @@ def batch_nlls(
 
 
 def _window(opened: list[Ids], first: int, last: int) -> tuple[Ids, Ids]:
-    """Form ids fed in and to predict at steps `first` … `last` − 1, each (T, B)."""
+    """Form ids fed in and form ids to predict at steps `first` … `last` − 1, each (T, B)."""
     length = min(last, len(opened[-1]) - 1) - first
     inputs = np.full((length, len(opened)), END, np.int32)
     targets = np.full((length, len(opened)), -1, np.int32)

@@ -1,4 +1,4 @@
-"""An exported model step by step, as `charlm.scoring.decoding.states.Steps` asks, without torch."""
+"""An exported model, step by step and without torch, as `charlm.scoring.decoding.states.Steps`."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,22 +13,22 @@ from charlm.text.corpus.tokens import END_WORD, UNK, form_of
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-SENTENCES_AT_ONCE = 256  # 10,000 words' log-probabilities behind each take 10 MB
+SENTENCES_AT_ONCE = 256  # with 10,000 words, their log-probabilities take 10 MB
 
 
 class Position(NamedTuple):
-    """N rows, each at a place between two words."""
+    """N rows, each at a position between two words."""
 
     log_probs_NV: Vectors
     state: State
 
     def gather(self, rows: Rows) -> "Position":
-        """These rows, in this order, with repetition."""
+        """These rows, in this order; a row may occur several times."""
         return Position(self.log_probs_NV[rows], tuple(leaf[rows] for leaf in self.state))
 
 
 class OnnxSteps:
-    """Takes rows one word further; a word outside the vocabulary goes in as the run has it."""
+    """Takes rows one word further; words outside the vocabulary are read as the run reads them."""
 
     def __init__(self, model: OnnxModel) -> None:
         self.model = model
@@ -36,26 +36,26 @@ class OnnxSteps:
         self._word_ids = model.inventory.word_ids
 
     def ids(self, tokens: Sequence[str]) -> Rows:
-        """The words' numbers; `<unk>`'s of whatever is no word."""
+        """The ids of words; that of `<unk>` for tokens outside the vocabulary."""
         return np.array([self._word_ids.get(token, UNK) for token in tokens], np.int64)
 
     def start(self, n: int, *, state: State | None = None) -> Position:
-        """`n` rows that have read `</s>` alone, or `</s>` after what one `state` has read."""
+        """`n` rows that have read `</s>` alone, or `</s>` after what `state`, one row, has read."""
         begun = self._stepped(state or self.model.initial_state(1), [END_WORD])
         return begun.gather(np.zeros(n, np.int64))
 
     def gather(self, position: Position, rows: Rows) -> Position:
-        """These rows, in this order, with repetition."""
+        """These rows, in this order; a row may occur several times."""
         return position.gather(rows)
 
     def log_probs(self, position: Position, *, rows: Rows, words: Rows) -> Floats:
-        """Of a word for each of `rows`."""
+        """The log-probability of one word for each of `rows`."""
         return position.log_probs_NV[rows, words].astype(np.float64)
 
     def read(
         self, position: Position, *, rows: Rows, tokens: Sequence[str], words: Rows
     ) -> Position:
-        """The rows behind one more form each."""
+        """The rows after one more form each."""
         if not len(rows):
             return position.gather(rows)
         return self._stepped(tuple(leaf[rows] for leaf in position.state), tokens)
@@ -65,7 +65,7 @@ class OnnxSteps:
         return position.log_probs_NV.astype(np.float64)
 
     def _stepped(self, state: State, tokens: Sequence[str]) -> Position:
-        """Behind these tokens."""
+        """The position after these tokens."""
         n_words = len(self.words)
         spelled = dict.fromkeys(token for token in tokens if token not in self._word_ids)
         numbers = {token: n_words + k for k, token in enumerate(spelled)}
@@ -80,9 +80,9 @@ class OnnxSteps:
 def sentence_log_probs(
     steps: OnnxSteps, sentences: Sequence[Sequence[str]], *, state: State | None = None
 ) -> Iterator[Floats]:
-    """log P in nats of each word and of the end, sentence by sentence; from `state`, if it is said.
+    """log P in nats of each word and of the end, sentence by sentence, from `state` if it is given.
 
-    What several sentences begin with is read once.
+    Prefixes that several sentences share are read once.
     """
     for first in range(0, len(sentences), SENTENCES_AT_ONCE):
         yield from _of_some(steps, sentences[first : first + SENTENCES_AT_ONCE], state=state)
@@ -93,7 +93,7 @@ def _of_some(
 ) -> list[Floats]:
     found = [np.empty(len(words) + 1) for words in sentences]
     position = steps.start(1, state=state)
-    rows = dict.fromkeys(range(len(sentences)), 0)  # sentence → where it stands
+    rows = dict.fromkeys(range(len(sentences)), 0)  # sentence → its row
     place = 0
     while rows:
         tokens = [(*sentences[number], END_WORD)[place] for number in rows]

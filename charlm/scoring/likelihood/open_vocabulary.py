@@ -1,8 +1,8 @@
 """An open vocabulary: P(w | h) = P(<unk> | h) · s(w) / (1 − Σ s(v)) for a word outside it.
 
-s is the run's speller, a distribution over all spellings; the sum is over the known words, which
-`<unk>` never stands for. The second factor is the same in every context and for every model of
-these words, Kneser–Ney included.
+s is the run's speller, a distribution over all spellings. The sum is over the known words, for
+which `<unk>` never stands. The second factor is the same in every context and for every model with
+these words, including Kneser–Ney.
 """
 
 import math
@@ -20,13 +20,13 @@ from charlm.run.stored_weights import LoadedRun, load_words
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of
 from charlm.text.vocabulary.vocabulary import Inventory
 
-MOST_REMEMBERED = 1 << 20  # words; a server sees new ones for ever
-MAX_DRAWS = 1000  # for a word outside the vocabulary
-LEAST_LEFT = 1e-9  # of the probability, for words outside the vocabulary: less is rounding
+MOST_REMEMBERED = 1 << 20  # words; a server sees new ones without end
+MAX_DRAWS = 1000  # attempts to draw a word outside the vocabulary
+LEAST_LEFT = 1e-9  # of the probability, for unknown words; less would be rounding
 
 
 class OpenVocabulary:
-    """Probabilities of words outside a vocabulary, given that there stands one."""
+    """Probabilities of words outside a vocabulary, given that the next word is outside it."""
 
     def __init__(self, trained: RunSpeller, inventory: Inventory) -> None:
         self.inventory = inventory
@@ -38,21 +38,21 @@ class OpenVocabulary:
 
     @classmethod
     def of_run(cls, run: LoadedRun) -> "OpenVocabulary":
-        """By the speller of a run, for the words outside the run's vocabulary.
+        """From the speller of a run, for the words outside the run's vocabulary.
 
         Raises:
             ConfigError: the run has no speller.
-            DataError: one that is cut, damaged or hostile.
+            DataError: a speller that is cut, damaged or hostile.
         """
         return cls(load_speller(run.path, run.info, inventory=run.inventory), run.inventory)
 
     @classmethod
     def at(cls, path: str | Path) -> "OpenVocabulary":
-        """As `of_run`, of the run in a folder, without its weights.
+        """As `of_run`, for the run in a folder, without its weights.
 
         Raises:
             ConfigError: the run has no speller.
-            DataError: no run, or one that is cut, damaged or hostile.
+            DataError: no run, or a run that is cut, damaged or hostile.
         """
         folder = Path(path)
         info = load_info(folder)
@@ -60,17 +60,17 @@ class OpenVocabulary:
         return cls(load_speller(folder, info, inventory=inventory), inventory)
 
     def log_probs(self, spellings: Sequence[str]) -> npt.NDArray[np.float64]:
-        """log P(w | <unk>) of each in nats, shape (N,); −inf of the empty word.
+        """log P(w | <unk>) of each spelling in nats, shape (N,); −inf for the empty word.
 
         Raises:
-            ValueError: a word of the vocabulary.
+            ValueError: a spelling is a word of the vocabulary.
         """
         known = next((each for each in spellings if each in self.inventory.word_ids), None)
         if known is not None:
             raise ValueError(f"{known!r} is a word of the vocabulary: it has its own probability")
         if len(self._cache) > MOST_REMEMBERED:
             self._cache = {}
-        cache = self._cache  # another thread may put a new one in its place
+        cache = self._cache  # another thread may replace the attribute
         new = [each for each in dict.fromkeys(spellings) if each not in cache]
         log_probs = (self.speller.log_probs(new) - self._log_left).tolist()
         cache.update(zip(new, log_probs, strict=True))
@@ -83,12 +83,12 @@ class OpenVocabulary:
         *,
         name: str = "the model",
     ) -> npt.NDArray[np.float64]:
-        """log P(w | <unk>) of each token that `name` does not know, 0 of the others, shape (N,).
+        """log P(w | <unk>) of each token that `name` does not know, 0 for the others, shape (N,).
 
-        A literal `<unk>` has no spelling and gets 0, and so does `<unk>:<unk>`.
+        A literal `<unk>` has no spelling and gets 0, as does `<unk>:<unk>`.
 
         Raises:
-            ConfigError: a word of the vocabulary among them, as it is or as `<unk>:form`.
+            ConfigError: an unknown token is a word of the vocabulary, plain or as `<unk>:form`.
         """
         added = np.zeros(len(tokens))
         unknown = np.flatnonzero(~np.asarray(known, np.bool_)).tolist()
@@ -111,10 +111,10 @@ class OpenVocabulary:
         return added
 
     def spell(self, generator: np.random.Generator) -> str:
-        """A word drawn from P(w | <unk>), of the inventory's characters and no endless length.
+        """A word of limited length drawn from P(w | <unk>), spelled in the inventory's characters.
 
         Raises:
-            DataError: a speller that spells nothing but known or endless words.
+            DataError: the speller draws only known or too long words.
         """
         for _ in range(MAX_DRAWS):
             word = self.speller.draw(generator)
@@ -127,10 +127,10 @@ class OpenVocabulary:
 
 
 def known_mass(speller: Speller, inventory: Inventory) -> float:
-    """Σ s(v) over the words of a vocabulary but `</s>` and `<unk>`.
+    """Σ s(v) over the words of a vocabulary, without `</s>` and `<unk>`.
 
     Raises:
-        DataError: they get it all, which leaves nothing for others.
+        DataError: the sum is 1 within rounding, which leaves nothing for other words.
     """
     mass = math.fsum(speller.log_probs(inventory.words[UNK + 1 :]).exp().tolist())
     if not mass < 1 - LEAST_LEFT:

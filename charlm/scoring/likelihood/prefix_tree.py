@@ -1,9 +1,9 @@
-"""Sentences with common beginnings, as a tree: what they share is computed once.
+"""Sentences with common prefixes, as a tree: what they share is computed once.
 
-Level d holds one node for every distinct beginning of d words, all of which follow `</s>`, the one
-node of level 0. Sentences stand in the order of their words, so that those of a node stand side by
-side, and a node begins where a sentence ceases to be like the one before it. Nodes are numbered
-level after level, and in that order within one.
+Level d has one node for every distinct prefix of d words. All prefixes follow `</s>`, which is the
+only node of level 0. Sentences are sorted by their words, so that the sentences of a node are
+adjacent, and a node begins where a sentence no longer shares the prefix of the one before it. Nodes
+are numbered level by level, and within a level in the order of the sentences.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,17 +20,17 @@ ABSENT = -1
 
 
 class PrefixTree:
-    """The tree of some sentences of form ids."""
+    """The tree of some sentences, given as form ids."""
 
-    form_ids_N: Ids  # what is read on the way to each node
-    parents_N: Places  # the node that each node follows, 0 for node 0; they rise
-    ends: Places  # the nodes at which a sentence ends, rising
-    starts: Places  # each level's first node, and how many nodes there are
+    form_ids_N: Ids  # the form read on entering each node
+    parents_N: Places  # the parent of each node, 0 for node 0; ascending
+    ends: Places  # the nodes at which a sentence ends, ascending
+    starts: Places  # each level's first node, and then the number of nodes
 
     def __init__(self, sentences: Sequence[Ids]) -> None:
         lengths = np.array([len(ids) for ids in sentences], np.int64)
         ids_SL = _padded(sentences, lengths)
-        # Big-endian bytes of numbers that are not negative stand in the order of the numbers.
+        # Big-endian bytes of non-negative numbers sort in the order of the numbers.
         keys = [row.tobytes() for row in (ids_SL + 1).astype(">i4")]
         self._order = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
         self._lengths, ids_SL = lengths[self._order], ids_SL[self._order]
@@ -47,16 +47,16 @@ class PrefixTree:
 
     @property
     def n_tokens(self) -> int:
-        """Of all sentences, their ends included."""
+        """Tokens of all sentences, their ends included."""
         return int(self._lengths.sum()) + len(self._lengths)
 
     @property
     def n_prefixes(self) -> int:
-        """Distinct beginnings, the empty one included: as often the softmax is computed."""
+        """Distinct prefixes, with the empty one: the softmax is computed so many times."""
         return len(self.form_ids_N)
 
     def bands(self, least: int) -> Iterator[range]:
-        """Levels that follow each other and have so many nodes together, or are the last ones."""
+        """Consecutive levels that have at least `least` nodes together, or are the last ones."""
         n_levels = len(self.starts) - 1
         first = 0
         while first < n_levels and self.starts[first] < self.n_prefixes:
@@ -66,20 +66,20 @@ class PrefixTree:
             first = last
 
     def nodes(self, levels: range) -> slice:
-        """Those of some levels; none of levels below the last one."""
+        """The nodes of some levels; an empty slice for levels beyond the last one."""
         first, last = np.minimum([levels.start, levels.stop], len(self.starts) - 1)
         return slice(int(self.starts[first]), int(self.starts[last]))
 
     def rows_before(self, level: int) -> Places:
-        """Where, within the level before, the node stands that each node of this level follows."""
+        """For each node of this level, the place of its parent within the level before."""
         nodes = self.nodes(range(level, level + 1))
         rows: Places = self.parents_N[nodes] - self.starts[max(level - 1, 0)]
         return rows
 
     def along(self, words_N: Floats, ends_N: Floats) -> list[Floats]:
-        """Of each sentence, as they came, its words' numbers, and that of its end at its last node.
+        """For each sentence, in the order given, the values of its words and of its end.
 
-        `words_N[n]` belongs to the word on the way to node n, `ends_N[n]` to an end at node n.
+        `words_N[n]` belongs to the word that leads to node n, `ends_N[n]` to an end at node n.
         """
         log_probs_SL = np.empty(self._nodes_SL.shape)
         log_probs_SL[:, :-1] = words_N[self._nodes_SL[:, 1:]]
@@ -94,7 +94,7 @@ class PrefixTree:
 
 
 def _padded(sentences: Sequence[Ids], lengths: Places) -> npt.NDArray[np.int32]:
-    """Sentences behind `</s>`, one a row."""
+    """Sentences after `</s>`, one per row."""
     longest = int(lengths.max(initial=0))
     ids_SL = np.full((len(lengths), 1 + longest), ABSENT, np.int32)
     ids_SL[:, 0] = END
@@ -104,7 +104,7 @@ def _padded(sentences: Sequence[Ids], lengths: Places) -> npt.NDArray[np.int32]:
 
 
 def _begins(ids_SL: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """Where a sentence is the first to go through its node."""
+    """Where a sentence is the first to pass through its node."""
     begins_SL: npt.NDArray[np.bool_] = ids_SL != ABSENT
     begins_SL[1:] &= ~np.logical_and.accumulate(ids_SL[1:] == ids_SL[:-1], axis=1)
     return begins_SL

@@ -1,7 +1,8 @@
-"""Rows of text that are drawn side by side: where each stands, and the sentences that come of it.
+"""Rows of text drawn side by side: their states, and the sentences that result.
 
-A row is a stream that goes on for ever (export) or a sentence; where one sentence ends its row
-takes the next one up. All rows take a step at once, since a step's cost hardly depends on them.
+A row is an endless stream (in export) or a sequence of sentences: when one ends, the next takes
+over its row. All rows take a step together, since the cost of a step hardly depends on their
+number.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids
 
-# What an open vocabulary gives: a word outside the vocabulary.
+# Draws a word outside the vocabulary, as an open vocabulary does.
 Spell = Callable[[np.random.Generator], str]
 
 
@@ -28,13 +29,13 @@ Spell = Callable[[np.random.Generator], str]
 def read(
     vectors: FormVectors, form_ids_TB: Ids, *, state: State, spellings: list[str]
 ) -> tuple[Tensor, State]:
-    """h_TBH behind each of these forms, and the state behind the last."""
+    """h_TBH after each of these forms, and the state after the last."""
     h_TBH, state = vectors.model.context(vectors.of(form_ids_TB, spellings), state)
     return h_TBH, state
 
 
 def opened(vectors: FormVectors, n_rows: int) -> Paths:
-    """Rows that have read `</s>` from the initial state: where every text begins."""
+    """Rows that have read `</s>` from the initial state, as at the beginning of every text."""
     ends = np.full((1, n_rows), END, np.int32)
     state = vectors.model.context.initial_state(n_rows)
     h_TBH, state = read(vectors, ends, state=state, spellings=[])
@@ -42,7 +43,7 @@ def opened(vectors: FormVectors, n_rows: int) -> Paths:
 
 
 def begun_again(paths: Paths, start: Paths, *, where_B: Tensor) -> Paths:
-    """The paths where `where_B` at `start`, which is one path; the others as they are."""
+    """The paths, replaced by `start` (a single path) where `where_B` is true."""
     starts = start.gather(torch.zeros(len(where_B), dtype=torch.int64, device=where_B.device))
     return Paths(
         torch.where(where_B[:, None], starts.h_NH, paths.h_NH),
@@ -53,10 +54,10 @@ def begun_again(paths: Paths, start: Paths, *, where_B: Tensor) -> Paths:
 def drawn(
     log_probs_BV: Tensor, generators: list[np.random.Generator], *, shape: Shape, source: object
 ) -> Tensor:
-    """The next word of each row, shape (B,); `source` is whose probabilities they are.
+    """The next word of each row, shape (B,); `source` is what messages call the model.
 
     Raises:
-        DataError: they are no numbers.
+        DataError: the log-probabilities are not finite.
     """
     if not torch.isfinite(log_probs_BV.amax(dim=-1)).all():  # NaN wins every comparison
         raise broken_model(source)
@@ -66,18 +67,18 @@ def drawn(
 
 @dataclass(frozen=True)
 class SentencePlan:
-    """What is the same for every sentence."""
+    """The settings that all sentences share."""
 
     seed: int = 1
     shape: Shape = Shape()
     prefix: tuple[str, ...] = ()
     max_length: int = 200  # words
-    spell: Spell | None = None  # what `<unk>` is read as; None: as `<unk>`
+    spell: Spell | None = None  # spells each `<unk>`; None: it stays `<unk>`
 
 
 @dataclass
 class Drawing:
-    """A sentence while it is drawn."""
+    """A sentence while it is being drawn."""
 
     index: int
     generator: np.random.Generator
@@ -105,7 +106,7 @@ class SentenceDrawer:
 
     @torch.no_grad()
     def _behind_prefix(self) -> tuple[Paths, list[float]]:
-        """Where sentences begin, and the log-probabilities of the prefix in nats."""
+        """The path after the prefix, and the log-probabilities of its words in nats."""
         vectors, prefix = self._vectors, self._plan.prefix
         start = opened(vectors, 1)
         if not prefix:
@@ -172,7 +173,7 @@ class SentenceDrawer:
     def _refilled(
         self, rows: list[Drawing], at: Paths, *, coming: Iterator[Drawing]
     ) -> tuple[list[Drawing], Paths]:
-        """Let new sentences take the rows of those that are over; drop rows when none is left."""
+        """Give the rows of finished sentences to new ones; drop these rows when none is left."""
         ended = [row.is_over for row in rows]
         if not any(ended):
             return rows, at

@@ -1,8 +1,8 @@
 """Sentences drawn from a run's model, each from the initial state.
 
-The numbers that a sentence is drawn with depend on the seed and its place alone, so that neither
-the batch nor how many are drawn changes it. A sentence's log10 probability is the model's own, as
-`charlm eval` gives it by sentence, whatever temperature and cuts it was drawn under.
+The random numbers of a sentence depend only on the seed and the sentence's index, so that neither
+the batch nor the number of sentences changes it. A sentence's log10 probability is the model's own,
+as `charlm eval` gives it by sentence, whatever temperature and cuts it was drawn with.
 """
 
 import math
@@ -30,11 +30,11 @@ SHOWN = 40  # characters of a prefix in a message
 
 @dataclass(frozen=True)
 class SampledSentence(ShortRepr, ColouredWords):
-    """A sentence, the prefix that it was begun with included."""
+    """A sentence, including the prefix that it began with."""
 
     words: tuple[str, ...]
     log10_probs: tuple[float, ...]  # of each word, then of `</s>` if it was drawn
-    is_finished: bool  # whether `</s>` was drawn; else it was cut at the greatest length
+    is_finished: bool  # whether `</s>` was drawn; else it was cut at the maximum length
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -47,7 +47,7 @@ class SampledSentence(ShortRepr, ColouredWords):
 
 @dataclass(frozen=True)
 class Sample(ShortRepr):
-    """What was drawn, and from which run."""
+    """The drawn sentences, and the run they come from."""
 
     model: Path
     seed: int
@@ -55,7 +55,7 @@ class Sample(ShortRepr):
 
     @property
     def n_cut(self) -> int:
-        """Sentences without an end."""
+        """Number of sentences that were cut before their end."""
         return sum(not each.is_finished for each in self.sentences)
 
     def _repr_html_(self) -> str:
@@ -72,11 +72,11 @@ class Sample(ShortRepr):
 
 @keywords(SampleOptions)
 def sample(options: SampleOptions) -> Sample:
-    """Sentences, each from the initial state, drawn word by word from the model.
+    """Sentences drawn from the model word by word, each from the initial state.
 
-    Log-probabilities are divided by `temperature`; then the `top_k` likeliest words are kept, and
-    of those as few of the likeliest as together have the probability `top_p`. With
-    `open_vocabulary` a spelled word still has the log10 probability of `<unk>`.
+    Log-probabilities are divided by `temperature`. Then the `top_k` most probable words are kept,
+    and of these the smallest set of most probable words with a share of `top_p`. With
+    `open_vocabulary`, the log10 probability of a spelled word is still that of `<unk>`.
 
     >>> drawn = charlm.sample(model="exp/first", n=2, max_length=5)
     >>> len(drawn.sentences)
@@ -85,7 +85,7 @@ def sample(options: SampleOptions) -> Sample:
     Raises:
         ConfigError: a number out of its range; a prefix that the model cannot read; an open
             vocabulary without a speller.
-        DataError: a run that is not what was expected; a model that gives no numbers.
+        DataError: a run that is not what was expected; a model that gives no finite numbers.
     """
     shape = Shape(options.temperature, options.top_k, options.top_p, options.no_unk)
     if options.no_unk and options.open_vocabulary:
@@ -116,10 +116,10 @@ def sample(options: SampleOptions) -> Sample:
 def sampled_sentences(
     vectors: FormVectors, plan: SentencePlan, *, n: int, batch_size: int, source: object
 ) -> Iterator[SampledSentence]:
-    """`n` sentences of a loaded model in order; `source` is what messages call it.
+    """`n` sentences of a loaded model in order; `source` is what messages call the model.
 
     Raises:
-        DataError: a model that gives no numbers.
+        DataError: a model that gives no finite numbers.
     """
     drawer = SentenceDrawer(vectors, plan, source=source)
     for drawn in drawer.sentences(n, batch_size=batch_size):
@@ -131,7 +131,7 @@ def prefix_words(prefix: str, *, run: LoadedRun, max_length: int) -> tuple[str, 
     """The words of a prefix as the run reads them.
 
     Raises:
-        ConfigError: a prefix that the model cannot read, or that fills the sentence.
+        ConfigError: a prefix that the model cannot read, or that leaves no room for a word.
     """
     shown = f"--prefix {prefix[:SHOWN]!r}"
     if "\n" in prefix:

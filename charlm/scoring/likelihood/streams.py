@@ -1,7 +1,7 @@
-"""A text cut into equal streams that run side by side: how training and validation read it.
+"""A text cut into equal streams that are read side by side, as in training and validation.
 
-Every token is predicted exactly once. What is fed in at a stream's first position is the token
-before it in the text; before the first of all stands `</s>`, which nothing predicts.
+Every token is predicted exactly once. The first input of a stream is the token before it in the
+text; the very first input is `</s>`, which is not predicted itself.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Streams:
     def chunk(self, first: int, last: int) -> tuple[Ids, Ids]:
         """Form ids fed in, and form ids to predict (−1: none), at steps `first` … `last` − 1.
 
-        Both (T, B); the chunk ends early where the streams do.
+        Both have the shape (T, B); the chunk ends early where the streams do.
         """
         steps = np.arange(first, min(last, self.length), dtype=np.int64)
         places = self.starts + steps[:, None]
@@ -38,11 +38,11 @@ class Streams:
 
 
 def as_words(form_ids: npt.NDArray[np.integer], n_words: int) -> npt.NDArray[np.int64]:
-    """The words that form ids stand for at the output: `<unk>` from V on; −1 stays."""
+    """The words that form ids stand for at the output: `<unk>` from V on; −1 is kept."""
     return np.where(form_ids < n_words, form_ids, UNK).astype(np.int64)
 
 
 def sentence_batches(sentences: Sequence[Ids]) -> list[list[int]]:
-    """Which sentences run side by side, by number: those of like length, the shortest first."""
+    """The numbers of sentences to read side by side, of similar length, the shortest first."""
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     return [order[i : i + SENTENCES_AT_ONCE] for i in range(0, len(order), SENTENCES_AT_ONCE)]

@@ -1,7 +1,7 @@
-"""Many paths through sentences at once, which a step extends by a word: for trees and lattices.
+"""Many paths through sentences at once, one word further per step, for trees and lattices.
 
-A path is a state and the vector that the output predicts from. If several words may follow a path,
-its softmax is computed only once.
+A path is a state and the vector that the output predicts from. Where several words may follow one
+path, the softmax is computed once for all of them.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
-# Scores of all words at some paths that are in memory at once. On a CPU they should fit its cache:
-# 1,024 paths of 10,000 words took 350 µs a path in one go, 110 in pieces of 100 or 200.
+# Scores (paths times words) that are in memory at once. On a CPU they should fit its cache: 1,024
+# paths of 10,000 words took 350 µs per path in one go, 110 in pieces of 100 or 200.
 SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 26}
 
 
@@ -35,7 +35,7 @@ class Paths(NamedTuple):
         return len(self.h_NH)
 
     def gather(self, rows: Tensor) -> "Paths":
-        """These paths, in this order, with repetition."""
+        """These paths, in this order; a path may occur several times."""
         return Paths(self.h_NH[rows], gather_state(self.state, rows))
 
 
@@ -43,7 +43,7 @@ class Walker:
     """Takes paths one word further under a model."""
 
     def __init__(self, forms: FormCache, *, unnormalised: bool = False) -> None:
-        """`unnormalised`: a word's score stands for its log-probability, for outputs trained so."""
+        """`unnormalised`: a word's score is its log-probability, as in training of such outputs."""
         self.forms = forms
         self.model = forms.model.eval()
         self.unnormalised = unnormalised
@@ -58,14 +58,14 @@ class Walker:
 
     @torch.no_grad()
     def advance(self, paths: Paths, *, rows: Rows, form_ids: Ids) -> Paths:
-        """Path k is path rows[k] after the form form_ids[k]."""
+        """Paths in which path k is path rows[k] after the form form_ids[k]."""
         return Paths(*self.descend(paths.state, parents=[rows], form_ids=form_ids))
 
     @torch.no_grad()
     def descend(
         self, state: State, *, parents: Sequence[Rows], form_ids: Ids
     ) -> tuple[Tensor, State]:
-        """Down some levels of a tree, as `Context.descend`; the forms are those of its nodes."""
+        """Go down some levels of a tree, as `Context.descend`; the forms are those of its nodes."""
         x_NG = self.forms.vectors(form_ids)
         on_device = [torch.from_numpy(rows).to(self.forms.device) for rows in parents]
         return self.model.context.descend(x_NG, state, parents=on_device)

@@ -1,1 +1,1 @@
-"""Lists and lattices through scorers and weights to the chosen hypotheses."""
+"""Rescoring lists and lattices: scorers, weights, and the chosen hypotheses."""

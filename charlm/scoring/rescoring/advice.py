@@ -1,4 +1,4 @@
-"""What makes a result worse than it need be, with advice on each."""
+"""Advice to the user: what makes a result worse than it could be, and what to do about it."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 
-OTHER_CASE = 1 / 2  # of the words: more are not what a recogniser gets wrong
+OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
 
 
 def advice_on(result: RescoringResult) -> list[str]:
-    """Sentences for the user of a result, the gravest first; none where all is well."""
+    """Sentences for the user about a result, the most serious first; empty if all is well."""
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
     return [
         *_on_case(result),
@@ -24,7 +24,7 @@ def advice_on(result: RescoringResult) -> list[str]:
 
 
 def _on_case(result: RescoringResult) -> list[str]:
-    """References in another case than the hypotheses, which the rates then measure."""
+    """On references in another case, which makes error rates meaningless."""
     share = result.notices.share_in_case
     if share < OTHER_CASE:
         return []
@@ -36,7 +36,7 @@ def _on_case(result: RescoringResult) -> list[str]:
 
 
 def _on_weights(result: RescoringResult) -> list[str]:
-    """Scores of lists that count nothing, beside a model's that do."""
+    """On the lists' own scores without a weight, where a model's scores have one."""
     values = {} if result.weights is None else result.weights.values
     ranking = [name for name in result.scorers if values.get(name)]
     idle = unweighed(result.counts.features, values, models=list(result.scorers))
@@ -64,7 +64,7 @@ def _on_means(result: RescoringResult) -> list[str]:
 
 
 def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[str]:
-    """Tuned weights that show that something is wrong."""
+    """On tuned weights that look wrong."""
     notes = []
     for each in details:
         name = each.feature
@@ -89,7 +89,7 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
 
 
 def _on_recordings(result: RescoringResult) -> list[str]:
-    """A context of previous lists that does not exist, or does harm."""
+    """On context from earlier lists that is missing or does harm."""
     n_lists, n_recordings = result.counts.n_lists, result.counts.n_recordings
     origin = result.weights and result.weights.origin
     history = history_of(result.counts, result.adaptation)
@@ -124,10 +124,10 @@ def _on_recordings(result: RescoringResult) -> list[str]:
 
 
 def _on_vocabulary(result: RescoringResult) -> list[str]:
-    """Unknown words that win because all of them have the probability of `<unk>`."""
+    """On unknown words that win because all of them have the probability of `<unk>`."""
     weights, n_wins = result.weights, result.counts.n_unknown_wins
     if isinstance(result, TuneResult):
-        n_wins = 0  # those counted are of the weights that the search began with
+        n_wins = 0  # the counts are those of the search's initial weights
     notes = []
     origin = weights and weights.origin
     if origin and result.scorers and origin.spelled != bool(result.spelled):

@@ -1,11 +1,11 @@
 """Why one hypothesis has a higher total than another, word by word.
 
-A total is the weighted features of the whole hypothesis (acoustic score, number of words, …) and
-the weighted log-probabilities that scorers give to its words. The difference is added up in that
-order: first the features, then the words from left to right, the end last. The largest part, a word
-or the features together, is the one that decided, and not the part that changes the sign: that may
-be a trifle after a word that contributes nearly everything. It need not be a word in which they
-differ, since a model may be surprised by what follows.
+A total is the sum of the weighted features of the whole hypothesis (acoustic score, number of
+words, …) and of the weighted log-probabilities that scorers give to its words. The difference of
+two totals is added up in that order: first the features, then the words from left to right, the end
+last. The deciding part is the largest one, either a word or the features together. It is not the
+part that changes the sign, which may be a trifle after a word that brings nearly all. The deciding
+word may be one that both hypotheses have, since a different word before it may change its score.
 """
 
 import re
@@ -26,14 +26,14 @@ from charlm.nbest.weights import Weights
 from charlm.scoring.rescoring.pipeline import ScoredList
 from charlm.text.corpus.tokens import END_WORD
 
-GAP = ""  # where the other hypothesis has a word and this one none
+GAP = ""  # where only the other hypothesis has a word
 RANK = re.compile(r" *[0-9]{1,9} *")
-UNKNOWN = "*"  # behind a word that is not in a scorer's vocabulary
+UNKNOWN = "*"  # after a word that is not in a scorer's vocabulary
 
 
 @dataclass(frozen=True)
 class FeatureRow:
-    """A feature of whole hypotheses and what it adds to the difference."""
+    """A feature of whole hypotheses and its share in the difference."""
 
     name: str
     weight: float
@@ -46,14 +46,14 @@ class FeatureRow:
 class WordRow:
     """A word of one hypothesis beside that of the other."""
 
-    winner: str  # empty where the other has a word more
+    winner: str  # empty where only the other has a word
     other: str
-    winner_log10_probs: tuple[float, ...]  # of each scorer, not weighted; 0 for an empty word
+    winner_log10_probs: tuple[float, ...]  # of each scorer, unweighted; 0 for an empty word
     other_log10_probs: tuple[float, ...]
-    winner_known: tuple[bool, ...]  # to each scorer
+    winner_known: tuple[bool, ...]  # by scorer
     other_known: tuple[bool, ...]
-    difference: float  # weighted, log10: above 0 where it speaks for the winner
-    so_far: float  # with all that stands above it
+    difference: float  # weighted, log10; above 0 if it favours the winner
+    so_far: float  # with all rows above
     decided: bool
 
     @property
@@ -74,20 +74,20 @@ class Explanation:
     scorers: tuple[str, ...]
     features: tuple[FeatureRow, ...]  # those with a weight
     features_difference: float
-    words: tuple[WordRow, ...]  # the last is the sentences' end
+    words: tuple[WordRow, ...]  # the last is the end of the sentences
     difference: float  # of the totals
 
     @property
     def deciding(self) -> WordRow | None:
-        """The word that brings the winner most; None: the features bring more, or nothing decides.
+        """The word with the largest share in the difference; None: the features', or a tie.
 
-        Nothing does where the totals are equal, `difference` 0.
+        In a tie the totals are equal and `difference` is 0.
         """
         return next((row for row in self.words if row.decided), None)
 
     @property
     def lacking_a_word(self) -> tuple[str, ...]:
-        """The scorers whose vocabulary lacks a word of the two."""
+        """The scorers to which a word of the two hypotheses is unknown."""
         known = [side for row in self.words for side in (row.winner_known, row.other_known)]
         return tuple(
             name for n, name in enumerate(self.scorers) if not all(each[n] for each in known)
@@ -123,12 +123,13 @@ class Explanation:
 def explain(
     scored: ScoredList, ranks: tuple[int, int], *, names: Sequence[str], weights: Weights
 ) -> Explanation:
-    """Two hypotheses by their ranks in the list, from 1, aligned; the higher total comes first.
+    """Align two hypotheses, given by their ranks from 1; the one with the higher total comes first.
 
-    Of equal totals it is the one that a ranking has first. `names` are those of the scorers.
+    If the totals are equal, the one that a ranking puts first comes first. `names` are the
+    scorers'.
 
     Raises:
-        ConfigError: a rank that the list has not, or twice the same.
+        ConfigError: a rank outside the list, or the same rank twice.
     """
     _require_ranks(scored.nbest, ranks)
     table = scored.table
@@ -173,7 +174,7 @@ def _require_ranks(nbest: NbestList, ranks: tuple[int, int]) -> None:
 def _feature_rows(
     table: FeatureTable, weights_F: Floats, *, chosen: Sequence[int], without: Sequence[str]
 ) -> tuple[FeatureRow, ...]:
-    """Of the features that count and that no scorer splits into words."""
+    """The features with a weight, except those that a scorer splits into words."""
     winners, others = (table.values_HF[index].tolist() for index in chosen)
     columns = zip(table.names, weights_F.tolist(), winners, others, strict=True)
     return tuple(
@@ -190,7 +191,7 @@ def _word_rows(
     weights: Sequence[float],
     start: float,
 ) -> tuple[WordRow, ...]:
-    """The words of both beside each other, and how the difference grows from `start`."""
+    """The aligned words of both, with the difference that adds up from `start`."""
     for name, pair in scores.items():
         for text, score in zip(texts, pair, strict=True):
             if len(score.log_probs) != len(text) + 1:
@@ -225,12 +226,12 @@ def _log10_prob(score: WordLogProbs, place: int | None) -> float:
 
 
 def _is_known(score: WordLogProbs, place: int | None) -> bool:
-    """Of a word; the end is known to all, and so is what is not there."""
+    """Whether a word is known; the end and the gaps count as known."""
     return place is None or place == len(score.known) or bool(score.known[place])
 
 
 def _aligned(first: Sequence[str], second: Sequence[str]) -> list[tuple[int | None, int | None]]:
-    """Places of words that stand beside each other; None beside a word more."""
+    """Pairs of aligned places; None where only the other text has a word."""
     split = ReduceToListOfListOfWords()
     found = jiwer.process_words([" ".join(first)], [" ".join(second)], split, split)
     pairs: list[tuple[int | None, int | None]] = []
@@ -245,15 +246,16 @@ def _aligned(first: Sequence[str], second: Sequence[str]) -> list[tuple[int | No
 class ExplainRequest:
     """A question about two hypotheses of one list: `UTT`, or `UTT:A,B` with ranks from 1.
 
-    Without ranks it is the best one against the first of the list, or against the next best; of
-    other words, if there are any: a list may hold a text several times.
+    Without ranks the best hypothesis is compared with the first of the list, or with the next best
+    if it is the first itself. A hypothesis with other words is preferred, since a list may hold the
+    same text several times.
     """
 
     def __init__(self, question: str, *, names: tuple[str, ...]) -> None:
-        """`names` are those of the scorers.
+        """`names` are the names of the scorers.
 
         Raises:
-            ConfigError: ranks that are no numbers.
+            ConfigError: the question is not of the form UTT or UTT:A,B.
         """
         self.id, self.ranks = question, None
         head, colon, tail = question.rpartition(":")
@@ -266,7 +268,7 @@ class ExplainRequest:
         self._found: Explanation | None = None
 
     def look(self, scored: ScoredList, result: Rescored, *, weights: Weights) -> None:
-        """Explain, if this is the list."""
+        """Explain the list if it is the one asked for."""
         if scored.nbest.id != self.id:
             return
         if isinstance(scored.nbest.original, RescoredLattice):
@@ -280,7 +282,7 @@ class ExplainRequest:
         """The answer.
 
         Raises:
-            DataError: the list did not come.
+            DataError: the list was not found.
         """
         if self._found is None:
             raise DataError(f"--explain: found no list {self.id!r:.80}; expected the id of one")

@@ -1,9 +1,9 @@
-"""Hypotheses as a model reads them: normalised copies without noise, and what that changed.
+"""Hypotheses as a model reads them: normalised copies without noise, and counts of the changes.
 
-The list keeps its own words. To a model of lower-case text a recogniser's capitals would make every
-word unknown: so the run's rules are applied, and a count tells how far the two texts were apart.
-Labels of noise, such as `[laugh]`, are in a list but not in a model's text; a model does not read
-those that it does not know.
+The list keeps its own words. To a model trained on lower-case text, a recogniser's capitals would
+make every word unknown. So the run's rules are applied, and the counts tell how far the texts were
+apart. Noise labels such as `[laugh]` occur in lists but not in a model's text; they are left out
+unless the model knows them.
 """
 
 from collections import Counter
@@ -16,21 +16,21 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import N_SHOWN
 from charlm.text.io.lines import split_words
 
-MOST_COUNTED = 1 << 20  # unknown words; beyond it those that came least are forgotten
-N_LOOKED_AT = 1000  # unknown words whose other spellings are looked at
+MOST_COUNTED = 1 << 20  # unknown words; beyond it the rarest are forgotten
+N_LOOKED_AT = 1000  # unknown words whose other spellings are tried
 
 Known = Callable[[str], bool]  # whether a model's vocabulary has a word
 
 
 @dataclass
 class TextCounts:
-    """Tokens read so far, and what became of them."""
+    """Tokens read so far, and the changes made to them."""
 
     n_hypotheses: int = 0
-    n_words: int = 0  # of the hypotheses as they stand in the lists
-    n_read: int = 0  # of their normalised copies
-    n_noise: int = 0  # labels of noise, which the copies do not have
-    n_changed: int = 0  # other words of the lists that the copies do not have
+    n_words: int = 0  # in the hypotheses as the lists have them
+    n_read: int = 0  # in their normalised copies
+    n_noise: int = 0  # noise labels left out of the copies
+    n_changed: int = 0  # other words of the lists that the copies lack
     by_rule: Counter[str] = field(default_factory=Counter)  # of these: hyphens, punctuation, map
     n_unknown: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
@@ -55,18 +55,18 @@ class TextCounts:
 
 
 class HypothesisText:
-    """Normalises hypotheses and counts; without rules they stay as they are."""
+    """Normalises hypotheses and counts changes; without rules the hypotheses stay as they are."""
 
     def __init__(
         self, normalisation: Normalisation | None, *, is_known: Known | None = None
     ) -> None:
-        """`is_known`: noise is left out unless it is known; without it, none is."""
+        """`is_known`: noise labels are left out unless they are known; None: all labels stay."""
         self.normalisation = normalisation
         self.counts = TextCounts()
         self._is_known = is_known
 
     def read(self, words: Sequence[str]) -> list[str]:
-        """The words of the copy."""
+        """The words of the normalised copy."""
         is_known, rules = self._is_known, self.normalisation
         own = list(words)
         if is_known is not None:
@@ -83,7 +83,7 @@ class HypothesisText:
         return copy
 
     def count_unknown(self, words: Sequence[str], known: Sequence[bool]) -> list[str]:
-        """Remember the unknown words of a copy, and return them."""
+        """Count the unknown words of a copy, and return them."""
         unknown = [word for word, is_known in zip(words, known, strict=True) if not is_known]
         self.counts.n_unknown += len(unknown)
         self.counts.unknown.update(unknown)

@@ -1,9 +1,9 @@
-"""Lattices as a format of lists: reading one searches it, and its list holds the best paths.
+"""Lattices as a format of lists: reading a lattice searches it, and its list holds the best paths.
 
-The models are asked while a lattice is searched, so that its hypotheses come with their scores, and
-nothing is left to do but to weigh them again. Each lattice has scales of its own, which are its
-weights unless the user says others. With a memory each is searched after the path that was chosen
-of the one before it.
+The models are asked during the search, so that the hypotheses come with their scores and only need
+to be weighted again. Each lattice has scales of its own, which are its weights unless the user
+gives others. With a memory, each lattice is searched after the path that was chosen in the one
+before it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,24 +43,24 @@ from charlm.text.io.lines import split_words
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
-# Without models no history matters: one word of it is the least that the search can do with.
+# Without models no history matters, and one word is the shortest that the search accepts.
 OWN = LatticeOptions(beam=0.0, recombine=1, n_best=1)
 
 
 @dataclass
 class LatticeCounts:
-    """What the search did to the lattices so far."""
+    """Counts of what the search did to the lattices so far."""
 
-    n_exact: int = 0  # in which every path kept its own history
-    n_merged: int = 0  # arrivals that went on with another history than their own
-    n_pruned: int = 0  # nodes with a history that were left out
-    n_useless: int = 0  # nodes that no path to the end goes through
-    n_misjudged: int = 0  # of those written: merged histories put another path first than its own
-    # At what a decoder finds the best paths in what was written; empty where nothing was.
+    n_exact: int = 0  # lattices in which every path kept its own history
+    n_merged: int = 0  # arrivals that continued with another history than their own
+    n_pruned: int = 0  # nodes, each with a history, that were pruned
+    n_useless: int = 0  # nodes that are on no path to the end
+    n_misjudged: int = 0  # written lattices whose best path is not the chosen one, by merging
+    # The scales at which a decoder finds the best paths in the output; empty without output.
     scales: dict[str, float] = field(default_factory=dict)
 
     def count(self, found: RescoredLattice) -> None:
-        """One lattice more."""
+        """Count one lattice more."""
         expanded = found.expanded
         self.n_exact += expanded.is_exact
         self.n_merged += expanded.n_merged
@@ -68,7 +68,7 @@ class LatticeCounts:
         self.n_useless += found.lattice.n_useless
 
     def add(self, other: "LatticeCounts") -> None:
-        """What the search did to others."""
+        """Add the counts of other lattices."""
         for name, count in vars(other).items():
             if name.startswith("n_"):
                 setattr(self, name, getattr(self, name) + count)
@@ -83,23 +83,23 @@ class LatticeLists(Format):
 
     name: ClassVar[str] = "lattice"
 
-    form: str  # of lattices
+    form: str  # the format of the lattices
     scorers: Scorers
     options: LatticeOptions
     at_once: int = LATTICES_AT_ONCE
     words_txt: str | Path | None = None
-    memory: RecordingMemory | None = None  # of the parts of the scorers; None: each on its own
+    memory: RecordingMemory | None = None  # of the scorers' parts; None: each lattice on its own
     counts: LatticeCounts = field(default_factory=LatticeCounts)
 
     def claims(self, sample: Sample) -> bool:
-        """Nothing: lattices are told apart before lists are looked at."""
+        """False: lattices are recognised before lists are looked at."""
         return False
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """What was best in each lattice as it came, and the best paths now, the best first.
+        """For each lattice, its best path before rescoring, then the new paths, best first.
 
         Raises:
-            ConfigError: columns, further files or a length penalty.
+            ConfigError: columns, further files or a length penalty were given.
         """
         only(source, self.form)
         lattices = read_lattices(source, form=self.form, words_txt=self.words_txt)
@@ -126,11 +126,11 @@ class LatticeLists(Format):
         """The expanded lattices with their new scores.
 
         Raises:
-            ConfigError: weights that no scales of a decoder say.
+            ConfigError: weights that a decoder's scales cannot express.
             DataError: a lattice that cannot hold the scores.
         """
         said = {**self.options.weights, **self.options.overrides}
-        if self.options.weights or "am" in said:  # else each lattice says it, when it was searched
+        if self.options.weights or "am" in said:  # else checked for each lattice in the search
             require_acoustic(said, place=self.form)
         for item in lists:
             found = lattice_of(item.nbest)
@@ -148,10 +148,10 @@ def lattice_lists(
     words_txt: str | Path | None = None,
     memory: RecordingMemory | None = None,
 ) -> LatticeLists:
-    """Lattices of a format as lists, searched with `options`; words are read as the scorers do.
+    """Lattices of a format as lists; words are read as the scorers read them.
 
     Raises:
-        ConfigError: models that are not to be asked in fp32.
+        ConfigError: models that adapt or are not in fp32; a map with rules of several words.
     """
     if scorers.adaptation:
         raise ConfigError(
@@ -168,13 +168,13 @@ def lattice_lists(
 
 
 def lattice_of(nbest: NbestList) -> RescoredLattice:
-    """The lattice whose best paths a list holds."""
+    """The lattice whose best paths the list holds."""
     assert isinstance(nbest.original, RescoredLattice)
     return nbest.original
 
 
 def _is_misjudged(found: RescoredLattice, item: Rescored) -> bool:
-    """Whether a lattice's merged histories put another path first than the one that was chosen."""
+    """Whether merged histories make another path than the chosen one the best of the lattice."""
     if not found.expanded.n_merged:
         return False
     (first,) = best_paths(found.expanded, 1)
@@ -184,12 +184,12 @@ def _is_misjudged(found: RescoredLattice, item: Rescored) -> bool:
 def _with_first(
     found: RescoredLattice, models: Mapping[str, Histories], *, options: LatticeOptions
 ) -> NbestList:
-    """The paths of a rescored lattice, what was best before it in front of them, for reports.
+    """The paths of a rescored lattice after its best path before rescoring, for reports.
 
-    The search hands paths on in the order of the new scores. HTK's lattices name the scales that
-    they were decoded with. Kaldi's do not: there it is what the graph score puts first at the
-    scales that the lattice is written for, with the weight of all language models that speak for a
-    path.
+    The search returns paths in the order of the new scores. HTK lattices name the scales with which
+    they were decoded. Kaldi lattices do not. For them the old best path is the best by the graph
+    score, at the scales for which the lattice is written, with the total weight of all language
+    models.
     """
     own_options = replace(OWN, weights=_own_weights(found))
     (own,) = rescore_with([found.lattice], {}, options=own_options)
@@ -205,7 +205,7 @@ def _with_first(
 
 
 def _own_weights(found: RescoredLattice) -> dict[str, float]:
-    """None where the lattice has scales of its own."""
+    """Weights for the best path before rescoring; empty where the lattice has scales of its own."""
     weighing = found.expanded.weighing
     am = weighing.weights.get("am", 0.0)
     if GRAPH not in found.lattice.names or not am:
@@ -216,7 +216,7 @@ def _own_weights(found: RescoredLattice) -> dict[str, float]:
 def _asked(
     hypothesis: Hypothesis, models: Mapping[str, Histories], *, options: LatticeOptions
 ) -> Hypothesis:
-    """The hypothesis with what the models make of it."""
+    """The hypothesis with the models' scores."""
     read = [token for word in hypothesis.words for token in options.read(word)]
     features = dict(hypothesis.features)
     for name, model in models.items():
@@ -228,25 +228,25 @@ def _asked(
 
 
 def _requests(words: Sequence[str]) -> list[Request]:
-    """Each word after those before it, and the end."""
+    """Each word after the words before it, and the end."""
     histories = accumulate(words, History.then, initial=History())
     return list(zip(histories, [*words, END_WORD], strict=True))
 
 
 class SpelledHistories:
-    """A model whose unknown words have a probability of their own, as `OpenScorer` gives it."""
+    """A model whose unknown words have probabilities of their own, as in `OpenScorer`."""
 
     def __init__(
         self, histories: Histories, vocabulary: "OpenVocabulary", *, is_known: Known, name: str
     ) -> None:
-        """`is_known`: whether the model `name`, whose histories these are, has a word."""
+        """`is_known` tells whether the model `name`, whose histories these are, knows a word."""
         self.histories = histories
         self.vocabulary = vocabulary
         self.is_known = is_known
         self.name = name
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As the protocol of histories says.
+        """As in the `Histories` protocol.
 
         Raises:
             ConfigError: as `OpenScorer.score`.
@@ -258,12 +258,12 @@ class SpelledHistories:
         )
 
     def keep(self, histories: Iterable[History]) -> None:
-        """As the protocol of histories says."""
+        """As in the `Histories` protocol."""
         self.histories.keep(histories)
 
 
 def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Histories]:
-    """The models after what each part of the scorers remembers; no states: after nothing."""
+    """The models after what each scorer part remembers; without states, after nothing."""
     named = {
         part.name: _history_of(part, state)
         for part, state in zip(scorers.parts, states or [None] * len(scorers.parts), strict=True)
@@ -285,7 +285,7 @@ def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Historie
 
 
 def _history_of(part: Scorer, state: object) -> Histories:
-    after = getattr(part, "histories", None)  # of a run's: it keeps states at histories
+    after = getattr(part, "histories", None)  # a run's scorer keeps states at histories
     return ScorerHistories(part, memory=state) if after is None else after(state)
 
 

@@ -1,7 +1,8 @@
 """A neural model in lattices: its states at the histories of many lattices.
 
-A state is computed once for a history, whatever lattices it comes from, and forgotten when no
-lattice goes on from it. A history that is asked for again is walked again from what is left.
+The state of a history is computed once, whatever lattices the history comes from, and dropped when
+no lattice continues from it. If it is needed again, it is computed again from the states that are
+left.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,17 +16,17 @@ from charlm.nbest.scorers import LogProbs
 from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Paths, Walker
 
-LEAST_ROWS = 512  # fewer dead states than that are not worth moving the others
+LEAST_ROWS = 512  # fewer unused states are not worth moving the others
 
 
 class NeuralHistories:
     """A neural model at the histories of lattices."""
 
     def __init__(self, walker: Walker, *, start: Paths | None = None) -> None:
-        """`start` is one path, what was said before; none: a sentence on its own."""
+        """`start` is one path after what was said before; None: a sentence on its own."""
         self.walker = walker
         self._paths = walker.begin() if start is None else start
-        self._rows: dict[History, int] = {}  # row 0 is the start, of every root
+        self._rows: dict[History, int] = {}  # row 0 is the start, for every root
 
     @property
     def n_rows(self) -> int:
@@ -33,7 +34,7 @@ class NeuralHistories:
         return len(self._paths)
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As the protocol of histories says."""
+        """As in the `Histories` protocol."""
         self._reach([history for history, _ in requests])
         rows = np.array([self._row(history) for history, _ in requests], np.int64)
         forms = self.walker.forms
@@ -43,7 +44,7 @@ class NeuralHistories:
         return self.walker.log_probs(asked_NH, rows=where, words=words)
 
     def keep(self, histories: Iterable[History]) -> None:
-        """As the protocol of histories says."""
+        """As in the `Histories` protocol."""
         live = {self._known(history) for history in histories}
         live = {history for history in live if history.parent is not None}
         dead = len(self._paths) - 1 - len(live)
@@ -57,13 +58,13 @@ class NeuralHistories:
         return 0 if history.parent is None else self._rows[history]
 
     def _known(self, history: History) -> History:
-        """The longest beginning of a history whose state is there."""
+        """The longest prefix of a history whose state is in memory."""
         while history.parent is not None and history not in self._rows:
             history = history.parent
         return history
 
     def _reach(self, histories: list[History]) -> None:
-        """Compute the states of histories, all of a depth at once."""
+        """Compute the states of histories, all of one depth together."""
         missing: dict[int, dict[History, None]] = {}
         for each in histories:
             history = each

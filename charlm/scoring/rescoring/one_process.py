@@ -1,4 +1,4 @@
-"""A command's scorers run: in this process without torch, or by `several_processes`."""
+"""Runs a command with its scorers: in this process without torch, or by `several_processes`."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]) -> Result:
-    """What `run` makes of the scorers; the options are checked before anything is loaded.
+    """The result of `run` with the scorers; options are checked before anything is loaded.
 
     Raises:
         ConfigError: an exported model in several processes; as `several_processes` says.

@@ -1,9 +1,9 @@
-"""Lists on their way through: read as models read them, scored, weighed, counted.
+"""The pipeline of rescoring: lists are normalised, scored, weighted and counted.
 
-Many lists are scored in one go, since they share prefixes and fill batches. With a memory they are
-taken in turn, since what follows a list hangs on which of its hypotheses was chosen. Lattices come
-scored: of them the words are counted here, and nothing else. Weights are known before the first
-list goes on: a ranking must not depend on what comes later.
+Many lists are scored together, since they share prefixes and fill batches. With a memory they are
+taken one by one, since each list's scores depend on the hypotheses chosen before it. Lattices come
+already scored, and only their words are counted here. Weights are fixed before the first list is
+ranked, since a ranking must not depend on later lists.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,14 +21,14 @@ from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.nbest.weights import Weights, rescored
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 
-SAMPLE = 256  # texts that are kept to measure on
+SAMPLE = 256  # texts that are kept to measure a number format's deviation
 
 
 class RecordingMemory:
     """The memories of scorers, from list to list of a recording.
 
-    A recording is known from the id of a list before anything of it is scored: lattices are
-    searched with the memory already there.
+    The recording is known from a list's id before anything is scored, since lattices are searched
+    with the memory already set.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class RecordingMemory:
         self.states: list[object] = [None] * len(scorers)
         self.n_recordings = 0
         self._scorers, self._recording_of = scorers, recording_of
-        self._recording: str | None = None  # the one that goes on
+        self._recording: str | None = None  # the current one
 
     def enter(self, nbest: NbestList) -> None:
-        """A list comes: if it is of another recording than the last, nothing was said before."""
+        """Begin a list; if its recording differs from the last one's, the memories are cleared."""
         recording = self._recording_of(nbest)
         if recording != self._recording:
             self._recording = recording
@@ -48,7 +48,7 @@ class RecordingMemory:
             self.states = [None] * len(self._scorers)
 
     def remember(self, text: Words) -> None:
-        """This is what was said: the next list of the recording follows it."""
+        """Make this text the sentence that the recording's next list follows."""
         self.states = [
             scorer.remember(text, memory=state)
             for scorer, state in zip(self._scorers, self.states, strict=True)
@@ -61,16 +61,16 @@ class ScoredList:
 
     nbest: NbestList
     table: FeatureTable
-    texts: tuple[tuple[str, ...], ...]  # what the scorers read of each hypothesis
-    scores: tuple[tuple[WordLogProbs, ...], ...]  # of each scorer, of each hypothesis
-    unknown: tuple[Sequence[str], ...]  # the words of each text that the first scorer lacks
+    texts: tuple[tuple[str, ...], ...]  # each hypothesis as the scorers read it
+    scores: tuple[tuple[WordLogProbs, ...], ...]  # by scorer, by hypothesis
+    unknown: tuple[Sequence[str], ...]  # the words of each text that the first scorer does not know
 
 
 class Rescorer:
     """Adds the features of scorers to lists; the first scorer says which words are known.
 
-    `old_lm` is the model that a list was made with: Kaldi's graph score has it in it, and has it
-    taken out here, so that it becomes a feature of its own. Without scorers `is_known` says it.
+    `old_lm` is the model with which a list was made. Its score is taken out of Kaldi's graph score
+    and becomes a feature of its own. Without scorers, `is_known` says which words are known.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Rescorer:
         is_known: Known | None = None,
         memory: RecordingMemory | None = None,
     ) -> None:
-        """`memory`: of what lists follow; none: each is on its own."""
+        """`memory`: what scorers remember of earlier lists; None: each list is on its own."""
         self.scorers = scorers
         self.text = text
         self.old_lm = old_lm
@@ -93,13 +93,13 @@ class Rescorer:
         """The lists with their features.
 
         Raises:
-            ConfigError: `old_lm` for a list without a graph score; a feature that is there already.
-            DataError: a list whose hypotheses do not have the same features, or that has already
-                what `old_lm` makes of a graph score.
+            ConfigError: `old_lm` for a list without a graph score; a feature that exists already.
+            DataError: a list whose hypotheses have different features, or that already has a
+                feature that `old_lm` adds.
         """
         texts = [tuple(self.text.read(h.words)) for nbest in lists for h in nbest.hypotheses]
         states: Sequence[object] = [None] * len(self.scorers)
-        if self.memory is not None and self.scorers:  # the memory of lattices is of others
+        if self.memory is not None and self.scorers:  # lattices are scored already
             states = self.memory.states
         by_scorer = [
             scorer.score(texts, memory=state)
@@ -152,21 +152,21 @@ def _without_old(nbest: NbestList, old_lm: Scorer) -> NbestList:
 
 @dataclass
 class ListCounts:
-    """Lists that have come through."""
+    """Counts of the lists that were processed."""
 
     n_lists: int = 0
-    n_choices: int = 0  # lists of several hypotheses
-    n_recordings: int = 0  # that they followed each other in; 0: each list is on its own
+    n_choices: int = 0  # lists with several hypotheses
+    n_recordings: int = 0  # in which lists follow each other; 0: each list is on its own
     n_empty: int = 0  # hypotheses without a word
-    n_duplicates: int = 0  # texts that their list had before
-    n_moved: int = 0  # lists whose first hypothesis is another one now
-    n_unknown_wins: int = 0  # lists whose best has unknown words that the first one lacks
+    n_duplicates: int = 0  # texts that occurred earlier in their list
+    n_moved: int = 0  # lists whose best hypothesis is not the first
+    n_unknown_wins: int = 0  # lists whose best has unknown words not in the first
     features: tuple[str, ...] = ()  # of all lists
     # The first texts, as models read them.
     texts: list[tuple[str, ...]] = field(default_factory=list)
 
     def count(self, scored: ScoredList, result: Rescored) -> None:
-        """One list more."""
+        """Count one list more."""
         texts = [hypothesis.words for hypothesis in scored.nbest.hypotheses]
         self.n_lists += 1
         self.n_choices += len(texts) > 1
@@ -181,31 +181,31 @@ class ListCounts:
 
 
 class OnList(Protocol):
-    """Is called with each list that has come through."""
+    """Called with each list that was processed."""
 
     def __call__(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> object: ...
 
 
 @dataclass
 class Pipeline:
-    """Scores, weighs and counts lists as they come."""
+    """Scores, weights and counts lists as they come."""
 
     rescorer: Rescorer
-    choose_weights: Callable[[ScoredList], Weights]  # asked of the first list
-    names: tuple[str, ...]  # of the scores that writers add to a list; the first is `charlm`
+    choose_weights: Callable[[ScoredList], Weights]  # called with the first list
+    names: tuple[str, ...]  # of the scores that writers add; the first is `charlm`
     on_list: OnList | None = None
-    own_weights: bool = False  # each list has its own: they are asked of every one
-    dedup: Dedup = "none"  # what hypotheses with the same words count together
-    # What a hypothesis lacks, and others of its list or of the first one have.
+    own_weights: bool = False  # each list has its own weights
+    dedup: Dedup = "none"  # how hypotheses with the same words count together
+    # Features that a hypothesis lacks, and others of its list or of the first list have.
     allow_missing: bool = False
     at_once: int = 4096
-    weights: Weights | None = None  # those chosen
+    weights: Weights | None = None  # the chosen ones
     counts: ListCounts = field(default_factory=ListCounts)
     notices: Notices = field(default_factory=Notices)
     _own: tuple[str, ...] = ()  # features of the first list
 
     def run(self, lists: Iterable[NbestList]) -> Iterator[Rescored]:
-        """Each list, rescored, in their order."""
+        """Each list, rescored, in order."""
         if self.rescorer.memory is not None:
             for nbest in lists:
                 yield self.one(nbest)
@@ -215,8 +215,10 @@ class Pipeline:
                 yield self._finished(scored)
 
     def one(self, nbest: NbestList) -> Rescored:
-        """The next list. With a memory it follows those of its recording before it, by the
-        hypotheses chosen there; a recording ends where another begins.
+        """Rescore the next list.
+
+        With a memory, it follows the chosen hypotheses of the earlier lists of its recording. A
+        recording ends where another begins.
         """
         memory = self.rescorer.memory
         if memory is not None:
@@ -256,7 +258,7 @@ class Pipeline:
 
 
 def in_batches(lists: Iterable[NbestList], *, at_once: int) -> Iterator[list[NbestList]]:
-    """Lists of at least so many hypotheses together; 0: each alone."""
+    """Batches of lists with at least `at_once` hypotheses together; 0: each list alone."""
     batch: list[NbestList] = []
     n_hypotheses = 0
     for nbest in lists:

@@ -1,6 +1,6 @@
-"""What `charlm score`, `tune` and `serve` share: models, how lists are read, the machine.
+"""Options shared by `charlm score`, `tune` and `serve`: models, the reading of lists, the machine.
 
-`ListOptions` are of the two that take lists from files; what is served are JSON lines.
+`ListOptions` are for the two commands that read lists from files; `serve` reads JSON lines.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ Refs = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class RescoringOptions:
-    """Models, what their scores are weighed by, and what they run on."""
+    """Models, the weights of their scores, and the machine they run on."""
 
     model: Annotated[
         str | Path | Sequence[str | Path],
@@ -185,12 +185,12 @@ class RescoringOptions:
 
     @property
     def dedup(self) -> Dedup:
-        """What hypotheses with the same words count together; tune takes each for itself."""
+        """How hypotheses with the same words count together; tune takes each separately."""
         return "none"
 
     @property
     def keeps_order(self) -> bool:
-        """Whether nothing is asked for that needs a ranking: without weights there is none then."""
+        """Whether nothing needs a ranking; then, without weights, the lists keep their order."""
         return False
 
     @property
@@ -210,10 +210,10 @@ class RescoringOptions:
 
     @property
     def text_rules(self) -> Normalisation:
-        """What is done to the copies that models read, besides a run's own rules.
+        """Rules for the copies that models read, in addition to a run's own rules.
 
         Raises:
-            DataError: a map that is none.
+            DataError: a malformed map.
         """
         return Normalisation(
             self.lower,
@@ -228,7 +228,7 @@ class RescoringOptions:
         """How the lines of lists and references are read.
 
         Raises:
-            ConfigError: an encoding that is none; no line could be read.
+            ConfigError: an unknown encoding, or one that does not keep ASCII characters.
         """
         return replace(
             LIST,
@@ -240,7 +240,7 @@ class RescoringOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions(RescoringOptions):
-    """And how lists and lattices are read from files."""
+    """Adds how lists and lattices are read from files."""
 
     metric: Annotated[
         MetricName,
@@ -316,7 +316,7 @@ class ListOptions(RescoringOptions):
 
     @property
     def line_buffered(self) -> bool:
-        """Whether each list is answered as soon as it has come."""
+        """Whether each list is answered as soon as it has been read."""
         return False
 
     @property
@@ -329,7 +329,7 @@ class ListOptions(RescoringOptions):
         """Further files of the lists, by the feature that each holds.
 
         Raises:
-            ConfigError: not NAME=FILE, or a name twice.
+            ConfigError: an option that is not NAME=FILE, or a name given twice.
         """
         if isinstance(self.features, Mapping):
             return {name: Path(path) for name, path in self.features.items()}
@@ -344,7 +344,7 @@ class ListOptions(RescoringOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions(RescoringOptions):
-    """And how lists that come out are weighed and laid out."""
+    """Adds how the resulting lists are weighted and laid out."""
 
     weights: Annotated[str | Path | None, Opt("File of feature weights, as tune writes it.")] = None
     sort: Annotated[
@@ -374,11 +374,11 @@ class OutputOptions(RescoringOptions):
 
     @property
     def written_encoding(self) -> str:
-        """That of the lists in their own format."""
+        """The encoding of the output; UTF-8 unless lists keep their own format."""
         return self.encoding if self.layout in SAME_FORMAT else UTF8
 
     def require_list_to_sort(self) -> None:
-        """Raises ConfigError where the best hypotheses alone are to be sorted."""
+        """Raises ConfigError if `sort` is asked for a layout without lists."""
         if self.sort and self.write not in LISTS:
             raise ConfigError(
                 f"--sort: --write {self.write} has no list to sort; expected one of "
@@ -387,6 +387,6 @@ class OutputOptions(RescoringOptions):
 
 
 def require_file_of_references(refs: str | Path | None) -> None:
-    """Raises ConfigError where references are to come through standard input."""
+    """Raises ConfigError if references are to come through standard input."""
     if str(refs) == "-":
         raise ConfigError("--refs -: expected a file; only the lists may be standard input")

@@ -1,4 +1,4 @@
-"""What `charlm score`, `tune` and `serve` did: counts, weights, tuning and rates."""
+"""Results of `charlm score`, `tune` and `serve`: counts, weights, tuning and rates."""
 
 import time
 from dataclasses import dataclass
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RescoringResult(ShortRepr):
-    """What was done to the lists; they themselves have been written."""
+    """What was done to the lists; the lists themselves have been written."""
 
     source: str
     format: str
     counts: ListCounts
     text: TextCounts
-    sharing: float | None  # tokens over the prefixes that were computed; None without a model
-    scorers: dict[str, str]  # name of a feature → what gives it
-    mixture: dict[str, float]  # weights of the models of one mixture; empty: no mixture
-    spelled: tuple[str, ...]  # scorers whose unknown words go by their spelling
-    by_sentence: tuple[str, ...]  # models that learned nothing of what was said before a sentence
-    weights: Weights | None  # of lattices, whose scales may differ, those of the last
-    ignored: tuple[str, ...]  # features of the lists that count nothing
+    sharing: float | None  # tokens per computed prefix; None without a model
+    scorers: dict[str, str]  # name of a feature → its source
+    mixture: dict[str, float]  # weights of the mixed models; empty: no mixture
+    spelled: tuple[str, ...]  # scorers whose unknown words are spelled
+    by_sentence: tuple[str, ...]  # models trained on single sentences, without context
+    weights: Weights | None  # for lattices, whose scales may differ, the last one's
+    ignored: tuple[str, ...]  # features of the lists without a weight
     remedies: tuple[Remedy, ...]  # options that would make many unknown words known
-    text_rules: Normalisation  # besides the model's own
+    text_rules: Normalisation  # in addition to the model's own
     seconds: float
-    notices: Notices  # what the reader put right in the lists
+    notices: Notices  # what the reader corrected in the lists
     deviation: "Deviation | None"  # None: fp32
     lattices: LatticeCounts | None
-    adaptation: str  # how models followed what was chosen; empty: not at all
+    adaptation: str  # how models adapted to the chosen texts; empty: not at all
 
     def to_dict(self) -> dict[str, object]:
         plain = {name: value for name, value in vars(self).items() if name != "counts"}
@@ -63,7 +63,7 @@ def _plain(value: Any) -> object:
 class ScoreResult(RescoringResult):
     """What was done to lists that were written."""
 
-    dedup: Dedup  # what hypotheses with the same words counted together
+    dedup: Dedup  # how hypotheses with the same words counted together
     report: RateReport | None
     n_without_reference: int  # lists that the report leaves out
     explanation: Explanation | None
@@ -81,7 +81,7 @@ class ServeResult(RescoringResult):
 class TuneResult(RescoringResult):
     """The weights that were found, and on what.
 
-    `counts.n_moved` and `counts.n_unknown_wins` are of the weights that the search began with.
+    `counts.n_moved` and `counts.n_unknown_wins` refer to the initial weights of the search.
     """
 
     weights: Weights
@@ -98,9 +98,9 @@ def what_was_done(
     began: float,
     weights: Weights | None = None,
 ) -> dict[str, Any]:
-    """The fields that all results have, of lists that have come through.
+    """The fields that all results share, for lists that have been processed.
 
-    `weights` are those that were found; if none were, it is those that the lists were ranked by.
+    `weights` are those that were found; without them, the result has those that ranked the lists.
     """
     counts, text = pipeline.counts, pipeline.rescorer.text.counts
     weights = weights or pipeline.weights
@@ -130,7 +130,7 @@ def what_was_done(
 
 
 def history_of(counts: ListCounts, adaptation: str) -> str:
-    """What models knew of the lists before one; empty: nothing."""
+    """What models knew of earlier lists; empty: nothing."""
     return adaptation or ("--context previous" if counts.n_recordings else "")
 
 

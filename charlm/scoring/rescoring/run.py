@@ -47,13 +47,13 @@ from charlm.text.io.files import display_name
 
 Options = TypeVar("Options", bound=RescoringOptions)
 
-# Lists of whose words the model lacks more than one in eight are of another domain. There the right
-# words are unknown, too, and spelling them does harm: measured in recipes/rescoring.
+# If the model lacks more than one in eight words of the lists, they are of another domain. There
+# the right words are unknown as well, and spelling unknown words does harm: recipes/rescoring.
 FOREIGN = 1 / 8
-LOOKED_AT = 200  # lists, to find out
+LOOKED_AT = 200  # lists that are looked at to find the share
 
 OF_LATTICES = ("beam", "recombine", "n_best")
-OWN = "own"  # references: those that the lists hold themselves
+OWN = "own"  # references that the lists hold themselves
 
 
 class ListRun:
@@ -61,19 +61,19 @@ class ListRun:
 
     def __init__(self, options: ListOptions, scorers: Scorers) -> None:
         self.options, self.scorers = options, scorers
-        self.notices = Notices()  # of the lists that are opened
+        self.notices = Notices()  # on the lists that are opened
         self._tuned_on = None if options.weights is None else load_weights(options.weights).lists
 
     def open(
         self, path: str | Path, *, stack: ExitStack
     ) -> tuple[Format, Iterable[NbestList], Scorers]:
-        """The lists at a path, as long as the stack is open, and the scorers that suit them.
+        """The lists at a path, open as long as the stack is, and the scorers that suit them.
 
-        Lattices are searched. Where unknown words are not to be spelled, the scorers do not.
+        Lattices are searched. If unknown words are not to be spelled, the returned scorers do not.
 
         Raises:
             ConfigError: options that do not fit the format.
-            DataError: no such file, or one of no format.
+            DataError: no such file, or a file of an unknown format.
         """
         options, scorers = self.options, self.scorers
         source, form = self._looked_at(self._source(path), stack=stack)
@@ -114,7 +114,7 @@ class ListRun:
         return searched, searched.read(source), scorers
 
     def pipeline(self, form: Format, scorers: Scorers, *, on_list: OnList) -> Pipeline:
-        """What lists go through, by the format and the scorers that `open` found."""
+        """The pipeline for the format and the scorers that `open` found."""
         pipeline = pipeline_of(self.options, scorers, form=form, notices=self.notices)
         at_once = 0 if self.options.line_buffered else self.options.at_once
         return replace(pipeline, on_list=on_list, at_once=at_once)
@@ -133,9 +133,9 @@ class ListRun:
         )
 
     def _looked_at(self, source: Source, *, stack: ExitStack) -> tuple[Source, str]:
-        """The source and its format, by what is said of it here, else in the file of weights.
+        """The source and its format, as given by the options, or else by the file of weights.
 
-        A pipe whose format is said is not waited for.
+        If the format of a pipe is given, no line of it is waited for.
         """
         wanted, kept = self.options.format, self._tuned_on
         if wanted not in ("auto", *LATTICES, *LISTS):
@@ -148,7 +148,7 @@ class ListRun:
             return OpenSource("-", lines=lines, sample=Sample("-", (), ())), wanted
         if wanted == "auto":
             source = stack.enter_context(opened(source))
-            assert source.sample is not None  # it has just been taken
+            assert source.sample is not None  # `opened` has just taken it
             likely = kept.format if kept else ""
             wanted = lattice_format(source.sample) or detect(source.sample, likely=likely).name
         if kept is None:
@@ -167,10 +167,10 @@ class ListRun:
         return source, wanted
 
     def references(self, path: str | Path, lists: Sequence[NbestList]) -> References:
-        """What was really said in lists.
+        """The references of lists: what was really said.
 
         Raises:
-            DataError: a list without a reference; as the reader of references.
+            DataError: a list without a reference; as in the reader of references.
         """
         may_lack = self.options.allow_missing
         if str(path) == OWN:
@@ -184,13 +184,14 @@ class ListRun:
         )
 
     def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
-        """The references of lists that are read for their ids alone, before anything is scored.
+        """The references of lists, which are read for their ids alone before anything is scored.
 
-        None: the lists come through a pipe, and can be read but once: then all of them, before any
-        is scored. Not so lattices: to read their lists is to search them.
+        None: the lists come through a pipe, which can be read only once. Then the caller reads all
+        lists before it scores any. This is not possible for lattices, since reading their lists
+        means searching them.
 
         Raises:
-            DataError: a list without a reference; as the readers of lists and of references.
+            DataError: a list without a reference; as in the readers of lists and of references.
         """
         if str(lists) == "-" or not (Path(lists).is_file() or Path(lists).is_dir()):
             if str(path) != OWN:
@@ -208,7 +209,7 @@ class ListRun:
 
 
 def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: str) -> None:
-    """Raises ConfigError for a table of words' numbers where the format has words alone."""
+    """Raises ConfigError for --words-txt where the format has words and no numbers."""
     if words_txt is not None and form != KALDI:
         raise ConfigError(
             f"--words-txt {words_txt}: {display_name(path)} is of the format {form}, whose words "
@@ -218,7 +219,7 @@ def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: st
 
 
 def _require_lattices(options: ListOptions, *, path: str | Path, form: str) -> None:
-    """Raises ConfigError for an option of the search through lattices where there is none."""
+    """Raises ConfigError for an option of the lattice search where there is no lattice."""
     for option in fields(ListOptions):
         value = getattr(options, option.name)
         if option.name in OF_LATTICES and form not in LATTICES and value != option.default:
@@ -232,15 +233,15 @@ def _require_lattices(options: ListOptions, *, path: str | Path, form: str) -> N
 def pipeline_of(
     options: RescoringOptions, scorers: Scorers, *, form: Format, notices: Notices
 ) -> Pipeline:
-    """What lists of a format go through, weighed by a file of weights, else by their own.
+    """The pipeline for lists of a format, weighted by a file of weights or by default weights.
 
-    Where there are none, the order is to be kept, and a list has scores that nothing weighs, the
-    models' alone do not rank it.
+    If there is no file, the order is to be kept, and a list has scores without a weight, the
+    models' scores alone do not rank it.
     """
     weights = options.weights
     lattices = form if isinstance(form, LatticeLists) else None
     for each in scorers.neural:
-        each.n_tokens = each.n_prefixes = 0  # of the lists alone, not of what mixes were made for
+        each.n_tokens = each.n_prefixes = 0  # count the lists alone, not the text of --mix
 
     def choose(scored: ScoredList) -> Weights:
         base = _own_weights(form, scored, scorers=scorers)
@@ -255,7 +256,7 @@ def pipeline_of(
         _require_counted(chosen, scored, is_known=scorers.is_known)
         return chosen
 
-    # Plain sentences have no noise: they are scored as `charlm eval` scores them.
+    # Plain sentences have no noise labels: they are scored as `charlm eval` scores them.
     reads_all = isinstance(form, TextFormat) or (options.raw and lattices is None)
     is_known = None if reads_all else scorers.is_known
     rescorer = Rescorer(
@@ -277,7 +278,7 @@ def pipeline_of(
 
 
 def _require_counted(weights: Weights, scored: ScoredList, *, is_known: Known | None) -> None:
-    """Raises ConfigError for a price of unknown words where neither list nor model counts them."""
+    """Raises ConfigError for a weight of unknown words if neither list nor model counts them."""
     own = scored.nbest.hypotheses[0].features
     if weights.values.get(OOV) and is_known is None and OOV not in own:
         raise ConfigError(
@@ -287,10 +288,10 @@ def _require_counted(weights: Weights, scored: ScoredList, *, is_known: Known | 
 
 
 def with_tuned_rules(options: Options) -> Options:
-    """The options with the text rules that their weights were tuned under, if they say none.
+    """The options with the text rules under which their weights were tuned, if they give no rules.
 
     Raises:
-        DataError: no file of weights; a map that is none.
+        DataError: not a file of weights; a malformed map.
     """
     if options.weights is None or options.raw or options.text_rules != NO_RULES:
         return options
@@ -307,35 +308,35 @@ def with_tuned_rules(options: Options) -> Options:
 def unweighed(
     names: Sequence[str], weights: Mapping[str, float], *, models: Sequence[str]
 ) -> list[str]:
-    """The features of lists that count nothing, but for the models' and the numbers of words."""
+    """The features of lists without a weight, except the models' and the word counts."""
     return [name for name in names if not weights.get(name) and name not in (*models, WORDS, OOV)]
 
 
 def memory_of(options: RescoringOptions, scorers: Sequence[Scorer]) -> RecordingMemory | None:
-    """What scorers remember of a recording; None: each list is on its own."""
+    """The scorers' memory of a recording; None: each list is on its own."""
     if options.context == "none" and options.adapt == "none":
         return None
     return RecordingMemory(scorers, recording_of=recording_by(options.recordings))
 
 
 def _own_weights(form: Format, scored: ScoredList, *, scorers: Scorers) -> Mapping[str, float]:
-    """Those that lists of a format have where nobody says any."""
+    """The weights of lists of a format if none are given."""
     if isinstance(form, LatticeLists):
         return lattice_of(scored.nbest).expanded.weighing.weights
     names, new = scored.table.names, scorers.names
     base = {name: value for name, value in form.weights.items() if name in names}
     if scorers.old_lm is None:
         return base | dict.fromkeys(new, 1.0)
-    # As for Kaldi's lattices: of the old model's weight the new ones have half.
+    # As for Kaldi's lattices, the new models get half of the old model's weight.
     base |= {"am": KALDI_AM} if "am" in names and "am" not in base else {}
     base |= {REST: 1.0, OLD_LM: 1 / 2 if new else 1.0}
     return base | {name: 1 / 2 / len(new) for name in new}
 
 
 def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:
-    """Of the words of lists, those that the first model does not know."""
+    """The share of the lists' words that the first model does not know."""
     is_known = scorers.is_known
-    assert is_known is not None  # it has a speller
+    assert is_known is not None  # there is a scorer with a speller
     text = HypothesisText(scorers.normalisation, is_known=is_known)
     words = [word for each in lists for h in each.hypotheses for word in text.read(h.words)]
     return sum(not is_known(word) for word in words) / max(1, len(words))

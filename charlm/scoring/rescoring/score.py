@@ -1,6 +1,6 @@
-"""`charlm score`: lists in, lists with one more score out, in the format they came in.
+"""`charlm score`: adds a score to lists and writes them in the format in which they came.
 
-Lists stream: only what a report needs is kept of them, and only if one is asked for.
+Lists are streamed: only what a report needs is kept, and only if a report is asked for.
 """
 
 import time
@@ -34,14 +34,14 @@ from charlm.text.io.overwrite import keeps_inputs
 @keeps_inputs("out")
 @keywords(ScoreOptions)
 def score(options: ScoreOptions) -> ScoreResult:
-    """Score the hypotheses of lists by models, rank them, and write the lists with `charlm`.
+    """Score the hypotheses of lists, weight them, and write the lists with the score `charlm`.
 
-    Each model gives a feature (nn, nn2, …, kn, …) in nats; mixed models give a single one. The
-    score `charlm` that is written is the first model's; without a model none is written, and the
-    lists are ranked by their own features, or keep their order. They also keep it if they have
-    scores and no weights are given, unless a ranking is asked for. Lattices get language scores
-    that hold all but the acoustic ones, for a decoder at the result's `lattices.scales`. Lists are
-    written in the encoding in which they were read, other layouts in UTF-8.
+    Each model gives a feature in nats (nn, nn2, …, kn, …); mixed models give one together. The
+    score that is written is that of the first. Without a model no score is added, and lists are
+    ranked by their own features, or keep their order. They also keep their order if they have
+    scores, no weights are given, and no ranking is asked for. Lattices get language scores that
+    hold everything but the acoustic scores, for a decoder at the result's `lattices.scales`. Lists
+    are written in the encoding in which they were read, and other layouts in UTF-8.
 
     >>> found = charlm.score("lists.tsv", model="exp/first", write="ranked", out="ranked.tsv")
     >>> found.counts.n_lists, found.scorers
@@ -62,7 +62,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     assert lists is not None  # it has been checked
     run = ListRun(options, scorers)
     refs, references = options.refs, None
-    if refs is not None:  # looked at before anything is scored
+    if refs is not None:  # before anything is scored
         references = run.references_ahead(refs, lists)
     seen = _Seen(options, scorers)
     with ExitStack() as stack:
@@ -95,14 +95,14 @@ class _Seen:
     """What is kept of lists: all of them for a report, two hypotheses for an explanation."""
 
     def __init__(self, options: ScoreOptions, scorers: Scorers) -> None:
-        self.lists: list[tuple[NbestList, Rescored]] = []  # none where no report is asked for
+        self.lists: list[tuple[NbestList, Rescored]] = []  # empty if no report is asked for
         self.question: ExplainRequest | None = None
         if options.explain is not None:
             self.question = ExplainRequest(options.explain, names=scorers.names)
         self._keeps = options.refs is not None
 
     def look(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> None:
-        """A list has come through."""
+        """Keep what is needed of a processed list."""
         if self._keeps:
             kept = scored.nbest.without_layout()
             self.lists.append((kept, Rescored(kept, order=result.order)))
@@ -129,7 +129,7 @@ def _write(rescored: Iterator[Rescored], form: Format, *, options: ScoreOptions)
         write_stream(pieces, out, encoding=encoding)
     elif options.goes_to_folder:
         name = "lists" if str(options.lists) == "-" else Path(str(options.lists)).name
-        write_folder(pieces, out, main=name, encoding=encoding)  # where the format does not say
+        write_folder(pieces, out, main=name, encoding=encoding)  # if the format gives no name
     else:
         write_file(pieces, out, encoding=encoding)
 
@@ -141,7 +141,7 @@ def _measured(
     weights: Weights | None,
     options: ScoreOptions,
 ) -> RateReport:
-    """The rates of lists, which all have a reference."""
+    """The rates of lists, all of which have a reference."""
     if weights is not None and weights.origin is not None and not options.allow_test_tuning:
         check_not_reported(
             weights.origin.lists,

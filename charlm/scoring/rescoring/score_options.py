@@ -1,4 +1,4 @@
-"""The options of `charlm score`, those of every rescoring aside, and how its output is laid out."""
+"""The options of `charlm score` beyond those of all rescoring, and the layout of its output."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -23,7 +23,7 @@ Write = Literal[
 
 @dataclass(frozen=True)
 class ScoreOptions(OutputOptions, ListOptions):
-    """Which lists are scored, by what weights, and what is written of them."""
+    """Which lists are scored, with which weights, and what is written."""
 
     lists: Annotated[
         str | Path | None,
@@ -77,7 +77,7 @@ class ScoreOptions(OutputOptions, ListOptions):
 
     @property
     def goes_to_folder(self) -> bool:
-        """Whether the output is a folder: by a slash, or a new one where the lists are of one."""
+        """Whether the output is a folder: it ends in a slash, is one, or the lists are one."""
         if not isinstance(self.out, str | Path):
             return False
         if Path(self.out).exists() and not str(self.out).endswith("/"):

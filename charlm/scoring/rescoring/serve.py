@@ -1,8 +1,8 @@
-"""`charlm serve`: JSON lines in, JSON lines out, the models kept loaded.
+"""`charlm serve`: JSON lines in, JSON lines out, with the models kept loaded.
 
-Each line is answered before the next one is read. Even a wrong line is answered, with
-`{"id": …, "error": …}`, and has no other effect: the program on the other side must neither wait
-for an answer nor lose its model.
+Each line is answered before the next one is read. A wrong line is answered by
+`{"id": …, "error": …}` and has no other effect: the program on the other side must neither wait for
+an answer nor lose its model.
 """
 
 import io
@@ -30,15 +30,15 @@ JSONL = "jsonl"
 
 @keywords(ServeOptions)
 def serve(options: ServeOptions) -> ServeResult:
-    """Answer the JSON lines of standard input, each before the next is read, until it ends.
+    """Answer the JSON lines of standard input, each before the next is read, until the input ends.
 
-    A line is one list, `{"id": …, "hyps": […]}`, or one hypothesis; a wrong one is answered with
-    `{"error": …}`, and its `id` if that can be read.
+    A line is one list, `{"id": …, "hyps": […]}`, or one hypothesis. A wrong line is answered by
+    `{"error": …}`, with its `id` if that can be read.
 
     Raises:
         ConfigError: options that contradict each other, or do not fit the models.
-        DataError: a compressed standard input that is broken; a broken run or model.
-        ProcessError: another process ended, and with it every further answer.
+        DataError: standard input is packed and damaged; a broken run or model.
+        ProcessError: another process ended, so that no further line can be answered.
     """
     began = time.perf_counter()
     options = with_tuned_rules(options)
@@ -58,7 +58,7 @@ def serve(options: ServeOptions) -> ServeResult:
 
 
 class _OneLine(Lines):
-    """A line as a file of its own, which is called as the whole is."""
+    """A single line as a file of its own, with the name of the whole input."""
 
     def __init__(self, line: Line, name: str) -> None:
         super().__init__(io.BytesIO(), name)
@@ -67,7 +67,7 @@ class _OneLine(Lines):
 
 @dataclass
 class Server:
-    """Answers to lines of standard input."""
+    """Answers lines of standard input."""
 
     pipeline: Pipeline
     source: OpenSource
@@ -75,11 +75,11 @@ class Server:
     n_errors: int = 0
 
     def answer(self, write: Callable[[str], object]) -> None:
-        """All lines, until there are no more; blank ones get no answer.
+        """Answer all lines, until there are no more; blank lines get no answer.
 
         Raises:
-            DataError: standard input is packed, and broken.
-            ProcessError: another process is gone, and with it every further answer.
+            DataError: standard input is packed and damaged.
+            ProcessError: another process is gone, so that no further line can be answered.
         """
         with open_lines("-", rules=self.source.rules) as lines:
             for request in _requests(lines):
@@ -118,7 +118,7 @@ def _requests(lines: Lines) -> Iterator[Line | DataError]:
         try:
             line = next(lines, None)
         except DataError as error:
-            if str(error) == last:  # not of a line, or it would have another number
+            if str(error) == last:  # not a line's error, or its number would differ
                 raise
             last = str(error)
             yield error

@@ -1,4 +1,4 @@
-"""The options of `charlm serve`, those of every rescoring aside."""
+"""The options of `charlm serve` beyond those of all rescoring."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from charlm.scoring.rescoring.rescoring_options import OutputOptions
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions(OutputOptions):
-    """How lines are weighed and answered."""
+    """How lines are weighted and answered."""
 
     out: Annotated[
         Callable[[str], object] | None,
@@ -31,7 +31,7 @@ class ServeOptions(OutputOptions):
         return self.layout == "scored"
 
     def check(self) -> None:
-        """Raises ConfigError for answers that go nowhere, or cannot be sorted."""
+        """Raises ConfigError if answers have no destination, or cannot be sorted."""
         if self.out is None:
             raise ConfigError("out: found None; expected a function that is given each answer")
         if not (self.has_models or self.weights or self.weight):

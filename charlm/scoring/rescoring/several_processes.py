@@ -1,8 +1,9 @@
-"""One process or several, each of which loads the models and answers a part of the requests.
+"""Scoring in one process or several, each of which loads the models and does part of the work.
 
-The first process reads lists, weighs and writes as if it were alone; its requests to the scorers
-are cut into parts of equal cost, one for each process. A sentence's score depends on the sentence
-alone, so any cut will do: sentences are sorted, and those with the same beginning stay together.
+The first process reads lists, weights and writes as if it were alone. What it asks of its scorers
+is cut into pieces of equal cost, one for each process. A sentence's score does not depend on other
+sentences, so any cut is valid; sentences are sorted, so that those with a common prefix stay
+together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,13 +30,13 @@ Result = TypeVar("Result")
 
 
 def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]) -> Result:
-    """What `run` makes of the scorers, loaded, whose work is divided among the processes.
+    """The result of `run` with the loaded scorers, whose work is divided among the processes.
 
-    Under torchrun the first process does what its options ask for, and the others what it tells
-    them, whatever their own options are.
+    Under torchrun, the first process follows its options, and the others do what it tells them,
+    whatever their own options are.
 
     Raises:
-        ConfigError: a scorer of the caller's for several processes.
+        ConfigError: several processes with a scorer of the caller's, or with adaptation.
     """
 
     def lead(first: First[Group]) -> Result:
@@ -67,7 +68,7 @@ def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]
 
 
 def _for_others(options: RescoringOptions, scorers: Scorers) -> RescoringOptions:
-    """What the others load: nothing is found out twice, and no function of the caller's is sent."""
+    """The options of the other processes: with choices made, without the caller's functions."""
     changes: dict[str, Any] = {"out": None, "open_vocabulary": spells(options)}
     if scorers.mixture:
         changes |= {"mix": None, "mix_weights": tuple(scorers.mixture.values())}
@@ -83,15 +84,15 @@ def _follow(group: Group, options: RescoringOptions, *, device: torch.device) ->
 
 
 class Sentences(NamedTuple):
-    """Sentences to be scored by the scorer of that number."""
+    """Sentences to be scored by the scorer with this number."""
 
     scorer: int
     sentences: Sequence[Words]
-    goes_on: bool  # as what follows the sentences remembered; else from a start of their own
+    goes_on: bool  # whether they follow the remembered sentences
 
 
 class Remembered(NamedTuple):
-    """A sentence that was said, the same in every process."""
+    """A sentence that was said; every process remembers it."""
 
     scorer: int
     sentence: Words
@@ -104,18 +105,18 @@ class Search(NamedTuple):
     form: str
     options: LatticeOptions  # without its functions, which cannot be sent
     lattices: Sequence[Lattice]
-    spells: bool  # unknown words
+    spells: bool  # whether unknown words are spelled
 
 
 class Scored(NamedTuple):
-    """The answer to sentences."""
+    """The answer to `Sentences`."""
 
     scores: list[WordLogProbs]
-    work: list[tuple[int, int]]  # tokens, and prefixes that they came down to, by neural scorer
+    work: list[tuple[int, int]]  # tokens and distinct prefixes, by neural scorer
 
 
 class Searched(NamedTuple):
-    """The answer to lattices."""
+    """The answer to `Search`."""
 
     lists: list[NbestList]
     counts: LatticeCounts
@@ -125,7 +126,7 @@ Task = Sentences | Remembered | Search
 
 
 class Worker:
-    """Does such tasks by the scorers of this process."""
+    """Does these tasks with the scorers of this process."""
 
     def __init__(self, scorers: Scorers) -> None:
         self.scorers = scorers
@@ -155,7 +156,7 @@ class Worker:
 
 
 class DividedScorer:
-    """A scorer as the first process sees it, whose work all processes do."""
+    """A scorer as the first process sees it; all processes do its work."""
 
     def __init__(self, number: int, scorers: Scorers, pool: WorkerPool[Task, Any]) -> None:
         self.name = scorers.scorers[number].name
@@ -170,7 +171,7 @@ class DividedScorer:
                 for part in parts
             ]
         )
-        for answer in answers[1:]:  # the first one's is counted
+        for answer in answers[1:]:  # the first process has counted its own
             for each, (n_tokens, n_prefixes) in zip(self._scorers.neural, answer.work, strict=True):
                 each.n_tokens += n_tokens
                 each.n_prefixes += n_prefixes
@@ -179,17 +180,16 @@ class DividedScorer:
         return [scores[k] for k in np.argsort(order)]
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """Every process remembers it, and forgets what it knew but for `memory`."""
+        """Let every process remember the sentence after `memory`, and forget everything else."""
         task = Remembered(self._number, sentence, memory is not None)
         self._pool.do([task] * self._pool.size)
         return self
 
 
 def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
-    """Which sentences each process scores, by number: as many distinct prefixes each.
+    """Which sentences each process scores, by number, with equal numbers of distinct prefixes.
 
-    Equal ones go to one process: batch composition can change the last bit, and they are to be
-    tied.
+    Equal sentences go to one process: batch composition can change the last bit, and they must tie.
     """
     order = sorted(range(len(sentences)), key=lambda i: tuple(sentences[i]))
     ordered = [sentences[i] for i in order]
@@ -207,7 +207,7 @@ def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
 
 
 def _alike(one: Words, other: Words) -> int:
-    """How many words both begin with."""
+    """The number of words with which both begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
 
@@ -222,10 +222,10 @@ def divided_scorers(scorers: Scorers, pool: WorkerPool[Task, Any]) -> Scorers:
 def _searched_by(
     pool: WorkerPool[Task, Any], form: LatticeLists, lattices: Iterable[Lattice]
 ) -> Iterator[NbestList]:
-    """The lists of lattices in their order, so many of them at once that each process has some."""
+    """The lists of lattices in order, searched in batches large enough for all processes."""
     sent = replace(form.options, tokens=one_token, is_known=None)
     rest = iter(lattices)
-    n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each is to come at once
+    n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each at once
     while some := list(islice(rest, n_at_once)):
         owned = shared_out([len(each.arcs) for each in some], loads=[0] * pool.size)
         answers: list[Searched] = pool.do(

@@ -27,8 +27,8 @@ from charlm.text.io.overwrite import keeps_inputs
 def tune(options: TuneOptions) -> TuneResult:
     """Find the weights under which the best hypotheses of lists have the lowest error rate.
 
-    Models give features as for `score`; without any the lists' own features are weighed. The
-    weights record the lists, so that `score` reports no rate on those that they were tuned on.
+    Models give features as in `score`; without models, the lists' own features are weighted. The
+    weights record the lists, so that `score` reports no rate on the lists of the tuning.
 
     >>> found = charlm.tune("lists.tsv", model="exp/first", refs="refs.txt", out="weights.json")
     >>> sorted(found.weights.values)
@@ -93,5 +93,5 @@ def _keep(
     *,
     weights: Weights,
 ) -> None:
-    """A list that has come through, without what no tuning needs."""
+    """Keep a processed list, without what the tuning does not need."""
     kept.append((scored.nbest.without_layout(), scored.table))

@@ -1,4 +1,4 @@
-"""The options of `charlm tune`, those of every rescoring and of the search aside."""
+"""The options of `charlm tune` beyond those of all rescoring and of the search."""
 
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from charlm.text.io.paths import require_place
 
 @dataclass(frozen=True)
 class TuneOptions(SearchOptions, ListOptions):
-    """Which lists weights are looked for on, and where they go."""
+    """On which lists weights are searched, and where they are written."""
 
     lists: Annotated[
         str | Path,

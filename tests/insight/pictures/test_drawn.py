@@ -1,4 +1,4 @@
-"""Every picture of small runs: its files, its labels, and its numbers."""
+"""Every picture of small runs: its files, its labels and its numbers."""
 
 import csv
 import shutil
@@ -57,7 +57,7 @@ def subject(tiny_run: Path, corpus_dir: Path) -> Subject:
 
 @pytest.fixture(scope="module")
 def gated(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Subject:
-    run = tmp_path_factory.mktemp("gated") / "a_$b$"  # no formula
+    run = tmp_path_factory.mktemp("gated") / "a_$b$"  # must not be read as a formula
     train(
         data=corpus_dir,
         out=run,
@@ -91,7 +91,7 @@ def rows_of(path: Path) -> list[list[str]]:
 def test_a_picture_has_a_title_labelled_axes_and_a_legend_or_scale(drawn: Drawn, name: str) -> None:
     first, *others = drawn.figure.axes
     assert first.get_title()
-    if name == "sentences":  # which has no axes but its scale
+    if name == "sentences":  # its only axes are the scale's
         assert others[0].get_xlabel().startswith("surprisal in bits")
         return
     labelled = [first, *others] if name in ("gate", "bands", "positions") else [first]

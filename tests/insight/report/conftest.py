@@ -1,4 +1,4 @@
-"""A corpus with words that would like to be markup, runs trained on it, and their page opened."""
+"""A corpus with words that look like markup, runs trained on it, and their page in a browser."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ QUICK = {"epochs": 2, "batch_size": 4, "threads": 1, "device": "cpu", "precision
 
 @pytest.fixture(scope="session")
 def hostile_dir(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny corpus, with lines of words that a careless page would run."""
+    """The tiny corpus, with lines of words that a careless page would execute."""
     folder = tmp_path_factory.mktemp("hostile") / "corpus"
     shutil.copytree(corpus_dir, folder)
     for split in ("train", "valid", "test"):
@@ -64,7 +64,7 @@ def gated_run(hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture
 def compared(tmp_path: Path) -> list[Path]:
-    """What compare-kn would print of two sets, of which the second has no model but Kneser-Ney."""
+    """The output of compare-kn for two data sets, the second with Kneser-Ney alone."""
     paths = []
     for name, ppls in (("cs", {"KN-5": 200.0, "<b>char": 150.0}), ("de", {"KN-5": 61.234})):
         signature = f"charlm:0|train:{name.encode().hex()}|vocab:0|data:0|split:test"

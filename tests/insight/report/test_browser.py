@@ -1,4 +1,4 @@
-"""The page as people meet it, in headless Chromium: quiet, closed, and worked by mouse and keys."""
+"""The page in headless Chromium: no errors, no requests, usable by mouse and keyboard."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_nothing_foreign_is_let_in(watched: Any) -> None:
 
 def test_pointing_at_a_curve_tells_its_number(watched: Any) -> None:
     told = watched.page.locator("#curves .wide use title").all_text_contents()
-    assert len(told) == 2 * 2  # of two runs, after each epoch
+    assert len(told) == 2 * 2  # two runs, two epochs
     history = (line for line in told if "validation, 2: " in line)
     numbers = watched.page.locator("#curves details td").all_text_contents()
     assert {line.rpartition(": ")[2] for line in history} <= set(numbers)
@@ -91,7 +91,7 @@ def test_the_page_is_worked_by_the_keyboard_from_its_start(watched: Any) -> None
     assert page.evaluate(GROUND) != WHITE
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_url("**#results")  # the browser follows a link after the key is done
+    page.wait_for_url("**#results")  # the browser follows a link only after the key event
 
 
 def test_the_colours_are_the_systems_until_the_button_says_otherwise(

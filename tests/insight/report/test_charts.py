@@ -1,4 +1,4 @@
-"""Pictures as markup of the page: its colours, its letters, and nothing that its policy forbids."""
+"""Charts as markup of the page: its colours, its fonts, and nothing that its policy forbids."""
 
 import re
 import xml.etree.ElementTree as ET

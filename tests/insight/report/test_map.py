@@ -1,4 +1,4 @@
-"""The page's maps in headless Chromium: words and n-grams searched, pointed at, zoomed, moved."""
+"""The page's maps in headless Chromium: searching, pointing at, zooming and moving."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 import charlm
 
-# Where a form lies in the window.
+# The position of a form in the window.
 PLACE = """form => {
   const { state } = document.querySelector(".map");
   const row = state.index.get(form);
@@ -15,7 +15,7 @@ PLACE = """form => {
   const [x, y] = projection(state).at(row);
   return [box.left + x, box.top + y];
 }"""
-# Where a form lies in the map, and how wide and high the map is.
+# The position of a form in the map, and the size of the map.
 SEEN_AT = """form => {
   const { state } = document.querySelector(".map");
   const { at, width, height } = projection(state);
@@ -158,7 +158,7 @@ def test_frequent_words_have_names_where_there_is_room_and_more_words_as_one_zoo
     assert whole[0] == 0
     assert 20 < len(whole) < 250
     assert len(near) > 20
-    assert max(near) > max(whole)  # rarer ones than before
+    assert max(near) > max(whole)  # rarer words than before
     assert not set(near) <= set(whole)
 
 

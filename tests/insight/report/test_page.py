@@ -1,4 +1,4 @@
-"""The file itself: its data block, its policy, and its maps, without a browser."""
+"""The report file without a browser: its data block, its policy, and its maps."""
 
 import base64
 import hashlib

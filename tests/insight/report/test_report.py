@@ -1,4 +1,4 @@
-"""What `charlm.report` writes, says and refuses."""
+"""What `charlm.report` writes, returns and refuses."""
 
 import json
 import re
@@ -132,7 +132,7 @@ def test_the_words_asked_for_are_shown_at_every_tap(run: Path, tmp_path: Path) -
     taps = data_of(tmp_path / "a.html")["neighbours"]["taps"]
     assert [tap["tap"] for tap in taps] == ["char-cnn", "highway", "output"]
     assert [(c["word"], c["known"]) for c in taps[0]["columns"]] == [("cat", True), ("catz", False)]
-    assert taps[2]["columns"][1]["nearest"] == []  # nothing to predict it by
+    assert taps[2]["columns"][1]["nearest"] == []  # there is nothing to predict it from
 
 
 def knowing(run: Path, *words: str) -> LoadedRun:

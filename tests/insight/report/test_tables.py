@@ -1,4 +1,4 @@
-"""The tables of the page, as numbers: what stands in the run, the text and the vocabulary."""
+"""The numbers in the page's tables against those of the run, the text and the vocabulary."""
 
 import math
 import shutil
@@ -38,7 +38,7 @@ def test_a_sentence_has_the_mean_of_its_tokens_as_evaluate_has_them(
     shown = sentences_as_json(subject_of(tiny_run, data=tmp_path))
     (line,) = shown["hardest"]  # type: ignore[misc]
     (evaluated,) = charlm.evaluate(tiny_run, data=tmp_path, split="test", device="cpu", threads=1)
-    expected = -math.log10(evaluated.by_state["carried"].ppl)  # of a token
+    expected = -math.log10(evaluated.by_state["carried"].ppl)  # per token
     assert (line["line"], line["words"]) == (1, ["the", "cat", "sat", "on", "the", "mat"])
     assert len(line["log10_probs"]) == 7
     assert line["mean"] == pytest.approx(expected)

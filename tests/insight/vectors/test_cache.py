@@ -1,4 +1,4 @@
-"""The words' vectors kept in the run: read where they are the run's, made again where not."""
+"""Word vectors kept with the run: used if they belong to the run, else computed again."""
 
 import errno
 import json

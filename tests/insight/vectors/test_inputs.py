@@ -1,4 +1,4 @@
-"""The vectors that the measures over files ask for: one for each form, as the model reads it."""
+"""The vectors for measures over files: one for each form, as the model reads it."""
 
 from collections.abc import Callable
 

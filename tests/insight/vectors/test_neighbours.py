@@ -45,7 +45,7 @@ class LetterCounts(Encoder):
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         a, b = 6, 7  # ids by falling count
-        # `<unk>` gets the direction of a, so that it would be somebody's neighbour
+        # `<unk>` gets the direction of a, so that it would be a nearest neighbour
         counts = [((forms.letters_NL == a) | (forms.letters_NL == UNK_LETTER)).sum(1)]
         counts.append((forms.letters_NL == b).sum(1))
         vectors_NE = torch.stack(counts, dim=1) * self.scale
@@ -54,7 +54,7 @@ class LetterCounts(Encoder):
 
 @pytest.fixture
 def run_of(in_memory: RunOf) -> RunOf:
-    """A run in memory; only its encoder and vocabulary mean something."""
+    """A run in memory, of which only the encoder and the vocabulary matter."""
 
     def make(encoder: Encoder, *, normalisation: Normalisation | None = None) -> LoadedRun:
         text = [[word] * (len(WORDS) - rank + 1) for rank, word in enumerate(WORDS)]
@@ -81,7 +81,7 @@ def hoods(
 def test_words_come_by_falling_cosine_and_equal_ones_by_id(run_of: RunOf) -> None:
     (found,) = hoods(run_of(LetterCounts()), "a", at="counts")
     assert (found.word, found.form, found.is_known, found.tap) == ("a", "a", True, "counts")
-    # aaab is (3, 1); ab and ba (1, 1); b (0, 1); c (0, 0): no direction, so no likeness
+    # aaab is (3, 1); ab and ba (1, 1); b (0, 1); c (0, 0): no direction, so no similarity
     assert found.nearest == (
         ("aaab", round(3 / math.sqrt(10), 6)),
         ("ab", HALF),
@@ -115,7 +115,7 @@ def test_the_end_the_unknown_word_and_the_word_itself_are_no_neighbours(run_of: 
 
 
 class Gated(LetterCounts):
-    """Has a tap of one number besides, as a gate has."""
+    """Has a further tap of one number, as a gate has."""
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         taps = super().taps(forms)
@@ -188,7 +188,7 @@ def test_neighbours_do_not_depend_on_the_sizes_of_blocks(
     monkeypatch.setattr(cache, "WORDS_AT_ONCE", 3)
     monkeypatch.setattr(search, "ROWS_AT_ONCE", 3)
     monkeypatch.setattr(search, "CANDIDATES_AT_ONCE", 2)
-    monkeypatch.setattr(search, "SCORES_AT_ONCE", 8)  # a query at a time
+    monkeypatch.setattr(search, "SCORES_AT_ONCE", 8)  # one query at a time
     assert hoods(run, words) == whole
     assert vectors_in(run, words).shape == (3, 2)
 

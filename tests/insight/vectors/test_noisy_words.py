@@ -1,4 +1,4 @@
-"""Noisy words among hand-made neighbours: what is found, what is counted, what is refused."""
+"""Noisy words among hand-made neighbours: what is found, counted and refused."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,10 +44,10 @@ def test_every_pair_is_counted_as_one_thing(run_of_vectors: MakeRun, tmp_path: P
     lines = [
         "# noisy and normal",
         "teh\tthe",
-        "lol\tlaughing out loud",  # outside: no word
+        "lol\tlaughing out loud",  # outside: not a single word
         "teh\tzebra",  # outside
-        "teh\t<unk>",  # outside: nobody writes it
-        "Teh\tteh",  # the same, once in lower case
+        "teh\t<unk>",  # outside: not a written form
+        "Teh\tteh",  # the same in lower case
         "thhe\tthe",  # this model does not read spellings
         "t he\tthe",  # nor is that one word
     ]

@@ -1,4 +1,4 @@
-"""The search among fp16 vectors against a ranking in float64 that knows nothing of them."""
+"""The search in fp16 vectors, against a ranking in float64 that does not use them."""
 
 from collections.abc import Callable
 from pathlib import Path

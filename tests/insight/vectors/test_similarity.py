@@ -1,4 +1,4 @@
-"""Spearman's rho on word pairs: by hand, by another's tool, and what is counted beside it."""
+"""Spearman's rho on word pairs: by hand, by another tool, and the counts beside it."""
 
 from collections.abc import Callable
 from pathlib import Path

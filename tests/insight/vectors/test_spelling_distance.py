@@ -1,4 +1,4 @@
-"""The mean edit distance of neighbours, on hand-made vectors and by the distance's definition."""
+"""The mean edit distance of neighbours, on hand-made vectors and from its definition."""
 
 from collections.abc import Callable
 from functools import cache

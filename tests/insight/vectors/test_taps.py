@@ -1,4 +1,4 @@
-"""Words as forms and taps by name, above all where two sides of a mixture read differently."""
+"""Words as forms, and taps by name, above all where the two sides of a mixture read differently."""
 
 from collections.abc import Callable
 from functools import partial
@@ -72,7 +72,7 @@ def test_a_gate_has_the_value_of_unk_for_what_it_cannot_read(run_of: RunOf) -> N
 
 def test_the_last_bits_of_a_gate_are_no_spelling(in_memory: RunOf) -> None:
     words = inventory_of([[*"abcdefgh", "cat", "<unk>"]])
-    for dim in range(600, 640):  # a product's bits may depend on the row: not on every processor
+    for dim in range(600, 640):  # on some processors a product's bits depend on the row
         sides = {"word": {"type": "word", "dim": dim}, "char": {**CHAR_LSTM, "dim": dim}}
         vectors = Vectors(in_memory(words, {"type": "gate", **sides}))
         reading = Reader(vectors.run).read("caat")

@@ -1,4 +1,4 @@
-"""Vectors in word2vec's text format, read back by gensim's rules and compared to the bit."""
+"""Vectors in word2vec's text format, read by gensim's rules and compared bit by bit."""
 
 from collections.abc import Callable
 from pathlib import Path

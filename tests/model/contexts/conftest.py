@@ -1,4 +1,4 @@
-"""Contexts of one layer against slow loops over the equations of a step."""
+"""A check of one-layer contexts against slow loops over the equations of a step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +16,10 @@ STEPS, STREAMS = 6, 3
 
 @pytest.fixture(scope="session")
 def assert_is_loop(build: Callable[..., Context]) -> Callable[..., None]:
-    """Compares a context with a loop of `slow`, in float64, from a random state.
+    """Compares a context with a loop over `slow`, in float64, from a random state.
 
-    `slow` takes the parameters by their names, an input and the state, one array or several. It
-    gives the state after them, whose first array is the output.
+    `slow` takes the parameters by name, an input, and the state as one array or several. It returns
+    the next state, whose first array is the output.
     """
 
     def compare(settings: Settings, slow: Callable[..., Any], *, input_dim: int = 5) -> None:

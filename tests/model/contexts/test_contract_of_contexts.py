@@ -1,7 +1,7 @@
-"""What every context promises, over every entry of CONTEXTS; and the helpers for its states.
+"""The contract of contexts, for every entry of CONTEXTS; and the helpers for their states.
 
-A part is listed with the settings that take other paths through it; one that is not listed is held
-to the contract with its defaults.
+ARGUMENTS lists the settings of a part that take other paths through it; a part that is not listed
+is tested with its defaults.
 """
 
 from collections.abc import Callable
@@ -65,11 +65,11 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
     ],
     "log-bilinear": [{}, {"order": 3, "matrices": "full", "initial_state": "learned"}],
 }
-OF_ALL = {"dim": 6, "layers": 2}  # who has it
+OF_ALL = {"dim": 6, "layers": 2}  # for parts that have these options
 
 
 def all_settings() -> list[dict[str, Any]]:
-    """Small settings of every context, in every way that is listed."""
+    """Small settings of every context, with all listed variants."""
     return [
         {"type": name} | {k: v for k, v in OF_ALL.items() if k in options_of(part)} | options
         for name, part in CONTEXTS.items()
@@ -96,7 +96,7 @@ def fixture_x() -> torch.Tensor:
 
 @pytest.fixture
 def state(context: Context) -> State:
-    """One that is not the initial one."""
+    """A state that is not the initial one."""
     before = torch.randn(4, STREAMS, INPUT_DIM, generator=torch.Generator().manual_seed(9))
     after: State = context(before, context.initial_state(STREAMS))[1]
     return after
@@ -109,14 +109,14 @@ def test_a_context_gives_one_vector_of_its_width_a_position(
     assert h_TBH.shape == (STEPS, STREAMS, context.dim)
 
 
-LEVELS = ([0, 2], [0, 0, 1, 1], [3], [0, 0, 0], [1, 2])  # the node before that each node follows
+LEVELS = ([0, 2], [0, 0, 1, 1], [3], [0, 0, 0], [1, 2])  # each node's parent in the level before
 
 
 def test_descending_a_tree_is_reading_each_of_its_paths(context: Context, state: State) -> None:
     context.eval()
     n_nodes = sum(map(len, LEVELS))
     x_NE = torch.randn(n_nodes, INPUT_DIM, generator=torch.Generator().manual_seed(7))
-    above = [(x_NE[:0], root) for root in range(STREAMS)]  # what is read on the way, from where
+    above = [(x_NE[:0], root) for root in range(STREAMS)]  # what is read on the way, and the start
     expected, last = [], []
     with torch.no_grad():
         rows_E = iter(x_NE)

@@ -83,7 +83,7 @@ def test_resetting_before_and_after_the_product_are_different_cells(build: Build
     before.load_state_dict(after.state_dict(), strict=False)
     start = before.initial_state(STREAMS)
     ours, theirs = before(x_TBE, start)[0], after(x_TBE, start)[0]
-    torch.testing.assert_close(ours[0], theirs[0])  # nothing is there to reset
+    torch.testing.assert_close(ours[0], theirs[0])  # there is nothing to reset
     assert bool(((ours[1:] - theirs[1:]).abs() > 0.1).any())
 
 

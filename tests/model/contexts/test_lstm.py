@@ -1,4 +1,4 @@
-"""The LSTM against a cell written by hand in NumPy, and the places where dropout stands."""
+"""The LSTM against a cell written by hand in NumPy, and where dropout applies."""
 
 from collections.abc import Callable
 
@@ -80,7 +80,7 @@ def test_two_layers_equal_a_cell_written_by_hand(
         np.testing.assert_allclose(found.detach().numpy(), wanted, atol=1e-5)
 
 
-WIDE = 64  # so many numbers a step that shares of dropped ones are telling
+WIDE = 64  # so wide that the share of dropped numbers is meaningful
 
 
 def trained(build: Build, layers: int, dropout: float) -> LSTM:
@@ -96,7 +96,7 @@ def test_dropout_masks_the_output_afresh_at_each_position_and_leaves_input_and_s
     plain, plain_after = one_layer.eval()(x_TBE, start)
     dropped, dropped_after = one_layer.train()(x_TBE, start)
     kept = dropped != 0
-    # Were the input or the recurrent path masked too, what is kept would have other values.
+    # If the input or the recurrent path were masked as well, kept numbers would have other values.
     torch.testing.assert_close(dropped, torch.where(kept, plain / 0.75, 0.0))
     torch.testing.assert_close(state_leaves(dropped_after), state_leaves(plain_after))
     assert float(kept.float().mean()) == pytest.approx(0.75, abs=0.04)  # 1,152 draws: 3 sigma

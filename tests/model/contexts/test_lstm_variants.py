@@ -1,4 +1,4 @@
-"""LSTMs with a gate less, peepholes or layer normalisation against loops over their equations."""
+"""LSTMs without a gate, with peepholes or layer normalisation, against loops over equations."""
 
 from collections.abc import Callable
 from typing import Any

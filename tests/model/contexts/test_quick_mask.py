@@ -1,4 +1,4 @@
-"""Dropout's mask from 16 random bits a number, and who takes it."""
+"""Dropout masks from 16 random bits per number, and where they are used."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ def test_a_number_falls_at_the_rate_and_what_is_kept_grows_by_its_inverse(
     with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
         mask = quick_mask(like, rate)
     assert mask.dtype == dtype
-    assert float((mask == 0).float().mean()) == pytest.approx(rate, abs=0.006)  # 4 deviations
+    assert float((mask == 0).float().mean()) == pytest.approx(rate, abs=0.006)  # 4 sigma
     assert mask.unique().tolist() == [0.0, float(torch.tensor(1 / (1 - rate), dtype=dtype))]
 
 

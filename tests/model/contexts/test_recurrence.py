@@ -1,7 +1,7 @@
-"""Our loop over a cell against oneDNN's calls, and the noise that falls on steps and matrices.
+"""Our loop over a cell against oneDNN's calls, and the noise on steps and matrices.
 
-Noise is checked by what it must leave alone: a mask is read off the result, and with that mask a
-plain loop over the equations must arrive at the same numbers.
+Noise is checked by what it must not change: a mask is read off the result, and a plain loop over
+the equations with that mask must give the same numbers.
 """
 
 import subprocess
@@ -54,7 +54,7 @@ def test_our_cell_computes_what_one_call_of_torch_does_and_has_the_same_gradient
     sizes = {"dim": DIM, "layers": 2, "dropout": 0.0}
     fused = double(build, **sizes, **settings)
     ours = double(build, **sizes, **settings, zoneout=0.5)
-    ours.noise = ours.noise._replace(zoneout=())  # the option was there for the loop alone
+    ours.noise = ours.noise._replace(zoneout=())  # the option served only to select the loop
     assert not isinstance(ours.layers[0], torch.nn.RNNBase)
     assert isinstance(fused.layers[0], torch.nn.RNNBase)
     ours.load_state_dict(fused.state_dict())
@@ -77,7 +77,7 @@ def one_layer(build: Build, settings: dict[str, Any], **more: Any) -> Context:
 
 
 def leaf_rates(settings: dict[str, Any]) -> dict[str, float]:
-    """Zoneout of the output and, where there is a memory beside it, another rate for that."""
+    """Zoneout of the output and, if there is a separate memory, another rate for it."""
     memory = {"memory_zoneout": 0.75} if settings["type"] == "lstm" else {}
     return {"zoneout": 0.25, **memory}
 
@@ -159,7 +159,7 @@ def test_within_one_chunk_recurrent_dropout_differs_from_step_to_step(
         for name, parameter in context.named_parameters():
             parameter.zero_()
             if "bias_ih" in name:
-                parameter.fill_(1.0)  # every number of a state is then the same but for its masks
+                parameter.fill_(1.0)  # then the numbers of a state differ by their masks alone
     x_TBE = torch.zeros(2, 1, INPUT_DIM, dtype=torch.float64)
     h_TBH, _ = context(x_TBE, context.initial_state(1))
     first = h_TBH[0, 0] != 0
@@ -168,7 +168,7 @@ def test_within_one_chunk_recurrent_dropout_differs_from_step_to_step(
     assert not bool(first.all())
 
 
-# Without ReLU: a unit that is off takes the gradients away by which the tests know a mask.
+# Without ReLU: an inactive unit has no gradient, by which the tests recognise a mask.
 DROPPED = [
     *WITH_STEPS,
     {"type": "lstm", "forget_bias": 1.5},

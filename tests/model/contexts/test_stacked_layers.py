@@ -1,4 +1,4 @@
-"""What stands around the layers of a recurrence, told by stacks whose single layers are known."""
+"""What surrounds the layers of a recurrence, tested with stacks of known single layers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -120,7 +120,7 @@ def test_each_place_has_its_own_rate_of_dropout(
     run = context.run_layer
 
     def spy(layer: Any, x: torch.Tensor, *, state: Any) -> Any:
-        seen.append(x)  # what goes into a layer is what a mask left
+        seen.append(x)  # the input of a layer shows its mask
         return run(layer, x, state=state)
 
     context.run_layer = spy

@@ -1,4 +1,4 @@
-"""The character LSTM against a loop over the equations, a form and a direction at a time."""
+"""The character LSTM against a loop over the equations, one form and direction at a time."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

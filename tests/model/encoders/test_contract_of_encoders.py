@@ -1,4 +1,4 @@
-"""What every encoder promises, over every entry of ENCODERS: a new one is covered once listed."""
+"""The contract of encoders, for every entry of ENCODERS; a new one is tested once it is listed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ Spell = Callable[[Sequence[str]], Forms]
 
 CNN = {"type": "char-cnn", "dim": 4, "widths": [1, 3, 5], "filters": [6, 7, 8]}
 BOTH = {"word": {"type": "word", "dim": 21}, "char": CNN}
-# What an encoder cannot do without, or is too large without; others take their defaults.
+# Arguments that an encoder requires, or that keep it small; others take their defaults.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "char-cnn": CNN,
     "highway": {"layers": 2, "encoder": CNN},

@@ -1,4 +1,4 @@
-"""The gate of Miyamoto and Cho against eq. 3 and 7 over single numbers."""
+"""The gate of Miyamoto and Cho against eq. 3 and 7, number by number."""
 
 import math
 from collections.abc import Callable, Sequence

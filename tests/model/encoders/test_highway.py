@@ -1,4 +1,4 @@
-"""Highway layers and the MLP in their place against loops over single numbers, from eq. 8."""
+"""Highway layers, and the MLP in their place, against loops over eq. 8, number by number."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The morph encoder against eq. 11 added up by hand, over sets of morphs, padding left out."""
+"""The morph encoder against eq. 11 summed by hand, over sets of morphs without padding."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

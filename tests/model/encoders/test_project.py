@@ -1,4 +1,4 @@
-"""The linear map over an encoder against single numbers."""
+"""The linear map after an encoder, number by number."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Mixtures of two encoders: what every one of them promises, and the plain ones' equations."""
+"""Mixtures of two encoders: the contract of all of them, and the equations of the plain ones."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def share(state: dict[str, torch.Tensor]) -> float:
     return 1 / (1 + float(torch.exp(-state["weight"].double())))
 
 
-# Of one number of each side and the mixture's weights.
+# From one number of each side and the mixture's weights to the result.
 EQUATIONS: dict[str, Callable[[float, float, dict[str, torch.Tensor]], float]] = {
     "add": lambda word, char, state: word + char,
     "average": lambda word, char, state: (word + char) / 2,

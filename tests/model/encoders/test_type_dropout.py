@@ -1,4 +1,4 @@
-"""Word-type dropout: which rows go, by how much the others grow, and when."""
+"""Word-type dropout: which rows are dropped, how the others are scaled, and when."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A highway layer's training in bf16 against the plain layer in float64."""
+"""A highway layer trained in bf16, against the plain layer in float64."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from charlm.model.encoders.highway import HighwayLayer
 from charlm.model.kernels.tiles import TILE
 
 FORMS = 7
-# bf16 keeps 8 bits, and a number is rounded some three times on its way.
+# bf16 keeps 8 bits, and each number is rounded about three times.
 TOLERANCE = 6e-3
 
 

@@ -1,4 +1,4 @@
-"""Sums over known places against a product with the matrix that says what is in which sum."""
+"""Sums over known places, against a product with the matrix that says which row is in which sum."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def test_sums_and_gradients_are_those_of_a_matrix(device: str) -> None:
     rows = torch.randint(0, ROWS - 1, (9, 5), generator=random)  # the last one is in no sum
     is_in = torch.rand(9, 5, generator=random) < 0.6
     is_in[4] = False  # a sum of nothing
-    rows[:, 0], is_in[:4, 0] = 2, True  # one row in many
+    rows[:, 0], is_in[:4, 0] = 2, True  # one row in many sums
     times = torch.zeros(9, ROWS).index_put_(
         (torch.arange(9)[:, None].expand(9, 5)[is_in], rows[is_in]), torch.ones(()), accumulate=True
     )

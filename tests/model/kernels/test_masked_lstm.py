@@ -1,4 +1,4 @@
-"""An LSTM that may begin anew at any step against the equations, written out for autograd."""
+"""An LSTM that may restart at any step, against its equations written out for autograd."""
 
 from functools import partial
 

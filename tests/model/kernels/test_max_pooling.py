@@ -1,4 +1,4 @@
-"""Responses and their maximum in one, against the plain product and `max`."""
+"""Responses and their maximum in one kernel, against the plain product and `max`."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Filling up to a tile changes shapes and nothing else."""
+"""Padding to a full tile changes shapes and nothing else."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Gradients of two-level outputs against those of the plain sums, in float64."""
+"""Gradients of two-level outputs against those of plain sums, in float64."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from charlm.model.outputs import two_level
 from charlm.model.outputs.two_level import TwoLevel
 
 DIM, N_POSITIONS = 4, 60
-SIZES = [2, 3, 3, 3, 2, 3, 7, 5, 14]  # of clusters; no position meets that of number 3
+SIZES = [2, 3, 3, 3, 2, 3, 7, 5, 14]  # of clusters; no position has a word of number 3
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def gradients(levels: TwoLevel, nll_N: Tensor, h_NH: Tensor) -> list[Tensor]:
     return [each.to_dense() for each in found]
 
 
-@pytest.mark.parametrize("at_once", [1, 8 * DIM, 1 << 20])  # a cluster, some, all of like size
+@pytest.mark.parametrize("at_once", [1, 8 * DIM, 1 << 20])  # one cluster, some, all of similar size
 @pytest.mark.parametrize("large", [1, 1 << 30])  # row-sparse and dense
 def test_gradients_are_those_of_the_sums_over_all_words(
     at_once: int, large: int, levels: TwoLevel, monkeypatch: pytest.MonkeyPatch

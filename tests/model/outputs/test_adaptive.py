@@ -1,4 +1,4 @@
-"""The adaptive softmax against torch's own forward pass, a loop, and its cutoffs by hand."""
+"""The adaptive softmax against torch's forward pass and a loop, and its cutoffs by hand."""
 
 from collections.abc import Callable
 from typing import Any
@@ -56,7 +56,7 @@ def test_probabilities_are_those_of_a_loop_over_head_and_tails(
     [
         ([50, 30, 10, 5, 5], (2, 4)),  # 80 of 100 in two words, 95 in four
         ([50, 29, 10, 6, 5], (3, 4)),
-        ([99, 1, 0], (1,)),  # one word is both shares
+        ([99, 1, 0], (1,)),  # one word covers both shares
         ([1, 1], (1,)),  # never all words
         ([0, 0, 0], (1,)),
         ([10] * 10, (8, 9)),

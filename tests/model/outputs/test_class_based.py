@@ -1,4 +1,4 @@
-"""The class-factored output: how words come to their classes, and probabilities by hand."""
+"""The class-factored output: how words are assigned to classes, and probabilities by hand."""
 
 import math
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def test_classes_by_mass_are_those_of_the_toolkits_loop(n_classes: int, is_root:
 
 
 def test_classes_by_mass_by_hand() -> None:
-    # Each of two classes should hold 8 of 16: the word that passes that, the third, is the last.
+    # Each of two classes should hold 8 of 16: the word that passes 8, the third, is the last.
     assert by_mass([5, 3, 4, 2, 1, 1], 2, is_root=False) == [0, 0, 0, 1, 1, 1]
     # Roots 10, 1, 1, 1, 1 sum to 14: the first word alone passes both thirds, then one word a step.
     assert by_mass([100, 1, 1, 1, 1], 3, is_root=True) == [0, 1, 2, 2, 2]
@@ -69,7 +69,7 @@ def output_of(words: str, counts: Sequence[int] = (), **options: Any) -> ClassSo
 
 def test_probabilities_of_two_classes_by_hand() -> None:
     output = output_of("a b", counts=(4, 1, 2, 1), classes=2, assignment="mass")
-    assert output.levels.cluster_V.tolist() == [0, 0, 1, 1]  # 4 of 8 is not yet more than a half
+    assert output.levels.cluster_V.tolist() == [0, 0, 1, 1]  # 4 of 8 is not more than a half
     for parameter in output.parameters():
         torch.nn.init.zeros_(parameter)
     with torch.no_grad():

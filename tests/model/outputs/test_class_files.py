@@ -1,4 +1,4 @@
-"""Class files as three tools write them, and what a broken one is answered with."""
+"""Class files as three tools write them, and the errors for broken ones."""
 
 from pathlib import Path
 

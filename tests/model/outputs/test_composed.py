@@ -1,4 +1,4 @@
-"""Composed word vectors: against copied weights, against words encoded alone, and what is kept."""
+"""Composed word vectors: against copied weights, against single words, and when they are kept."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -139,7 +139,7 @@ class Counting(WordLookup):
 
 @pytest.fixture
 def counted(inventory: Inventory, monkeypatch: pytest.MonkeyPatch) -> ComposedSoftmax:
-    # What is plain enough to use its table as it is would not be counted.
+    # A plain lookup uses its table without encoding, which would not be counted.
     monkeypatch.setattr(vocabulary, "WordLookup", CharCNN)
     monkeypatch.setattr(vocabulary, "FORMS_AT_ONCE", 5)
     return ComposedSoftmax(DIM, inventory, Counting(inventory, dim=DIM).eval()).eval()
@@ -186,7 +186,7 @@ def test_in_evaluation_the_vocabulary_is_encoded_once_for_each_change_of_the_wei
 
     assert n_encoded(counted, ask) == inventory.n_words
     assert n_encoded(counted, ask) == 0
-    counted.eval()  # which evaluation says again before every chunk
+    counted.eval()  # evaluation calls it before every chunk
     assert n_encoded(counted, ask) == 0
     before = counted.scores(h)
     change(counted)
@@ -256,7 +256,7 @@ def test_one_side_of_two_gives_the_outputs_vectors(
     assert isinstance(model.output, ComposedSoftmax)
     part = mixture.sides[side]
     h = torch.linspace(-1, 1, DIM).reshape(1, DIM)
-    words_alone = part.eval()(forms)  # no word type is dropped where words come out
+    words_alone = part.eval()(forms)  # at the output no word type is dropped
     model.train()
     torch.testing.assert_close(model.output.scores(h), h @ words_alone.T + model.output.bias)
     assert [name for name, _ in model.output.named_parameters()] == ["bias"]

@@ -1,4 +1,4 @@
-"""What every output promises, over every entry of OUTPUTS and options that change its course."""
+"""The contract of outputs, for every entry of OUTPUTS and options that change their course."""
 
 import copy
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 INPUT_DIM = 6
 WORDS = torch.tensor([3, 0, -1, 12, 3, -1, 7, 1])
 CNN = {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 4]}
-# Further settings of a part by name; without one its defaults are used.
+# Further settings of a part by name; a part that is not listed is tested with its defaults.
 SETTINGS: dict[str, dict[str, Any]] = {name: {"type": name} for name in OUTPUTS} | {
     "softmax without bias": {"type": "softmax", "bias": False},
     "softmax, projected": {"type": "softmax", "projection": 4},

@@ -1,4 +1,4 @@
-"""The two-level softmax against eq. 10 of Kim et al., word by word, and its clusters."""
+"""The two-level softmax and its clusters, against eq. 10 of Kim et al., word by word."""
 
 import math
 from collections.abc import Callable
@@ -81,7 +81,7 @@ def test_a_cluster_far_less_likely_than_another_has_probabilities_all_the_same(
 ) -> None:
     output = output_of(build, 9, clusters=3, assignment="frequency")
     with torch.no_grad():
-        output.levels.words.bias[:3] += 4000.0  # e^-4000 is nothing, beside the other clusters'
+        output.levels.words.bias[:3] += 4000.0  # e^-4000 underflows beside the other clusters
     log_probs = output.log_probs(torch.ones(1, DIM))
     assert bool(log_probs.isfinite().all())
     nll = output.nll(torch.ones(9, DIM), torch.arange(9))
@@ -117,7 +117,7 @@ def test_the_clusters_come_back_with_the_weights(build: Build) -> None:
     saved = output_of(build, 50)
     other = HierarchicalSoftmax(DIM, words_of(50), None)  # type: ignore[arg-type]  # asks no encoder
     h, words = torch.ones(50, DIM), torch.arange(50)
-    other.nll(h, words)  # what it derives from its own clusters must not outlive them
+    other.nll(h, words)  # values derived from its own clusters must not outlive them
     assert not torch.equal(other.levels.cluster_V, saved.levels.cluster_V)
     other.load_state_dict(saved.state_dict())
     other.check_loaded()

@@ -1,4 +1,4 @@
-"""The mixture of softmaxes against a loop over Yang et al.'s equations, and its bounded memory."""
+"""The mixture of softmaxes against a loop over Yang et al.'s equations, and its memory bound."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

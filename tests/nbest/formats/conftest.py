@@ -1,4 +1,4 @@
-"""Lists that are read from, and written to, nothing but memory."""
+"""Fixtures that read and write lists in memory alone."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.list_lines import Lines, OpenSource
 
-NAME = "a.list"  # how messages call what is read
+NAME = "a.list"  # the name of the input in messages
 
 Read = Callable[..., list[NbestList]]
 Write = Callable[..., str]

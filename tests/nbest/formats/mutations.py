@@ -1,8 +1,8 @@
 """Broken lists: seeds of every format, seeded ways to break them, and what must hold all the same.
 
-A broken list is either an error of one line that names the file, or lists whose every word stands
-in the file, that are written again as the same bytes (JSON: the same values, members in order and
-numbers digit by digit), and that can be scored and re-ranked.
+A broken list gives one of two results. Either it is refused in one line that names the file. Or its
+lists have only words from the file, are written again as the same bytes (in JSON as the same
+values, members in order and numbers digit by digit), and can be scored and re-ranked.
 """
 
 import gzip
@@ -172,7 +172,7 @@ SEEDS: dict[str, list[Files]] = {
     "csv": [{"": 'id,am,text\nutt1,-1.5,"we, know"\nutt1,-2,"日""本\n"\nutt2,-3,\n'}],
     "text": [{"": "we know\n\nnaïve 日本\n"}],
 }
-REAL = {  # of what lies in the folder that CHARLM_TEST_DATA names
+REAL = {  # files in the folder that CHARLM_TEST_DATA names
     "tsv": (
         "nbest-librispeech-espnet/dev_clean.nbest.tsv.gz",
         "nbest-hyporadise/atis.nbest.tsv.gz",
@@ -202,7 +202,7 @@ def seeds(name: str) -> list[Files]:
 
 
 def mutated(content: bytes, dice: random.Random) -> bytes:
-    """One thing broken."""
+    """A text with one thing broken."""
     way = dice.randrange(8)
     at, to = sorted(dice.randrange(len(content) + 1) for _ in range(2))
     if way == 0:  # cut
@@ -239,10 +239,10 @@ def broken(name: str, number: int) -> dict[str, bytes]:
 
 
 def stored(files: dict[str, bytes], folder: Path) -> Path:
-    """These files and no others below `folder`; the path to read."""
+    """Writes these files and no others below `folder`; returns the path to read."""
     for path in folder.rglob("*"):
         if path.is_file():
-            path.unlink()  # folders stay: to remove them takes longer than all the rest
+            path.unlink()  # folders stay, since removing them takes longer than all the rest
     for name, content in files.items():
         path = folder / (name or "list")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -251,8 +251,8 @@ def stored(files: dict[str, bytes], folder: Path) -> Path:
 
 
 def outcome(name: str, path: Path, files: dict[str, bytes]) -> str:
-    """What became of a broken list, told in a word; AssertionError where a promise is broken."""
-    with suppress(CharlmError), open_lists(Source(path)):  # detection may refuse it, or err
+    """What became of a broken list, in one word; AssertionError if a promise is broken."""
+    with suppress(CharlmError), open_lists(Source(path)):  # detection may refuse it, or be wrong
         pass
     try:
         with open_lists(Source(path), name=name) as (chosen, lists):
@@ -299,14 +299,14 @@ def values(text: str) -> list[object]:
 
 
 def stands(name: str, hypothesis: Hypothesis) -> bool:
-    """Whether the words stand on the line that the hypothesis says it is from."""
+    """Whether the words are on the line that the hypothesis claims to come from."""
     file, _, number = re.sub(r": .*", "", hypothesis.place).rpartition(":")
     lines = Path(file).read_bytes().decode("utf-8-sig").split("\n")[int(number) - 1 :]
-    if name in JSON:  # an object may go over many lines, and any word be written with escapes
+    if name in JSON:  # an object may span many lines, and words may have escapes
         text = re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), "".join(lines))
         text = re.sub("<eos>|<sos/eos>|<blank>", "", text)  # marks of ESPnet's
         return all(json.dumps(word, ensure_ascii=False)[1:-1] in text for word in hypothesis.words)
-    if name == "csv":  # a row may go over many lines, its quotes doubled
+    if name == "csv":  # a row may span many lines, its quotes doubled
         text = "\n".join(lines).replace('""', '"')
         return all(word in text for word in hypothesis.words)
     line = (
@@ -316,13 +316,13 @@ def stands(name: str, hypothesis: Hypothesis) -> bool:
         .replace("|||", " " if name == "moses" else "|||")
     )
     line = re.sub(" +", " ", f" {line} ")
-    if name == "nbestlist2":  # times and scores stand between the words
+    if name == "nbestlist2":  # times and scores are between the words
         return all(f" {word} " in line for word in hypothesis.words)
     return not hypothesis.words or f" {' '.join(hypothesis.words)} " in line
 
 
 def rescored(chosen: Format, lists: list[NbestList]) -> None:
-    """Writes the lists with scores, and the other way round; refused where `charlm` is there."""
+    """Writes the lists with scores, and in reverse order; refused if `charlm` is there already."""
     for reranked in (False, True):
         items = [
             Rescored(

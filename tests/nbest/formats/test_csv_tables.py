@@ -1,4 +1,4 @@
-"""CSV lists: fields in quotes, and what is written again."""
+"""CSV lists: quoted fields, and the written output."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which format a list is of: told from its beginning, or said by its user."""
+"""The format of a list: detected from its beginning, or given by the user."""
 
 import io
 import sys
@@ -103,7 +103,7 @@ def test_lines_h_of_fairseqs_alone_could_be_a_table() -> None:
     "lines",
     [
         ["one egg", "2 cups of milk", "3 spoons of sugar", "stir", "5 minutes"],  # no line is wrong
-        ["# made today", "1 we know", "1 we do", "2 yes"],  # and not the second one here
+        ["# made today", "1 we know", "1 we do", "2 yes"],  # nor is the second line here
         ["-12.3 the cat", "-11.2 a cat"],
         ["u1 ||| know", "u2 ||| do"],
     ],

@@ -1,4 +1,4 @@
-"""Lists in another encoding are read as those in UTF-8 are, and written again as the same bytes."""
+"""Lists in other encodings are read as in UTF-8, and written again as the same bytes."""
 
 import importlib.util
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_list_in_gb18030_is_the_list_in_utf_8(
         else:
             write_file(pieces, out, encoding=encoding)
             written, expected = out.read_bytes(), content[""]
-            if name in MUTATIONS.JSON:  # blanks may be others
+            if name in MUTATIONS.JSON:  # blanks may differ
                 values = MUTATIONS.values
                 assert values(written.decode(encoding)) == values(expected.decode(encoding))
             else:

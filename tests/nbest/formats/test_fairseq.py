@@ -1,4 +1,4 @@
-"""What fairseq-generate and fairseq-interactive print."""
+"""The output of fairseq-generate and fairseq-interactive as lists."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Hugging Face's sequences as JSON, with the penalty for length undone."""
+"""Hugging Face's sequences as JSON, with the length penalty undone."""
 
 import json
 import math

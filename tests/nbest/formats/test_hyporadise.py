@@ -1,4 +1,4 @@
-"""HyPoradise's sets: arrays of inputs, with scores or without, and the later layout."""
+"""HyPoradise's sets: arrays of inputs, with or without scores, and the later layout."""
 
 import json
 import re

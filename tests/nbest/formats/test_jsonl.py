@@ -1,4 +1,4 @@
-"""JSONL in its two forms; the text around a new number stays as it was."""
+"""JSONL in its two forms; the text around a new number does not change."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Kaldi's archives: keys with ranks, costs beside the texts, one file or a folder."""
+"""Kaldi's archives: keys with ranks, costs beside the texts, in one file or a folder."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Lists of translation systems; the real ones leave out the blank after the id."""
+"""Lists of translation systems; those of real systems lack the blank after the id."""
 
 import pytest
 

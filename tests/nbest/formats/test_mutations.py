@@ -1,6 +1,7 @@
-"""Broken lists never end in a traceback or in a line that belongs elsewhere.
+"""Broken lists never end in a traceback, or in words that come from elsewhere.
 
-CHARLM_MUTATIONS says how many a format; CHARLM_TEST_DATA a folder with real lists to break too.
+CHARLM_MUTATIONS is the number per format; CHARLM_TEST_DATA is a folder with real lists to break as
+well.
 """
 
 import importlib.util
@@ -37,7 +38,7 @@ def test_a_broken_list_is_refused_in_one_line_or_read_as_it_stands(
         files = mutations.broken(name, number)
         path = mutations.stored(files, tmp_path)
         outcomes.append(mutations.outcome(name, path, files))
-    assert set(outcomes) == {"read", "refused"}  # else they break too much or too little
+    assert set(outcomes) == {"read", "refused"}  # else the mutations break too much or too little
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -1,4 +1,4 @@
-"""JSON that a parser still takes, and whatever looks at it afterwards no longer, is refused."""
+"""JSON that is too deep for code after the parser, but not for the parser, is refused."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from charlm.nbest.format import Source
 from charlm.nbest.formats import open_lists
 from charlm.settings import MAX_NESTING
 
-AROUND = {  # where in lists of each format something deep may stand
+AROUND = {  # where in each format something deep may occur
     "espnet1": (
         '{"utts": D}',
         '{"utts": {"u": D}}',
@@ -61,7 +61,7 @@ def test_nesting_just_below_what_the_parser_takes_is_refused_in_one_line(
 ) -> None:
     path = tmp_path / "list"
     most = deepest()
-    for depth in range(most - 60, most, 4):  # where a reader stands higher on the stack, or deeper
+    for depth in range(most - 60, most, 4):  # readers use different depths of the stack
         path.write_text(nested(depth, around) + "\n")
         with (
             pytest.raises(DataError, match=r"list:1: JSON nested too deep; expected a list of hyp"),

@@ -1,4 +1,4 @@
-"""Lists of the RNNLM toolkit, and the plain sentences that are read in the same way."""
+"""Lists of the RNNLM toolkit, and plain sentences, which are read in the same way."""
 
 import pytest
 

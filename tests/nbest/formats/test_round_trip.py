@@ -1,7 +1,7 @@
-"""Formats of archives and JSON: what is read and written again is the same, or all but the score.
+"""Archives and JSON: lists that are read and written again are the same, except for the score.
 
-The lists are written down here, by json.dumps or line by line, so that no reader is checked against
-its own writer.
+The tests write the lists themselves, by json.dumps or line by line, so that no reader is checked
+against its own writer.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Formats that give a hypothesis a line: what is read and written again is the same bytes."""
+"""Formats with one line per hypothesis: what is read and written again is the same bytes."""
 
 import json
 from collections import Counter
@@ -108,7 +108,7 @@ SCORED_HEADERS = {
     "headed tsv": "id\tam:cost\tlm:log10\tcharlm\ttext\t-",
     "headed csv": "id,am:cost,lm:log10,charlm,text,-",
 }
-BESIDE = ("rnnlm", "cued", "fairseq")  # without a place for a further feature
+BESIDE = ("rnnlm", "cued", "fairseq")  # formats without a place for a further feature
 CASES = pytest.mark.parametrize("case", LINES)
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=50, database=None)
 

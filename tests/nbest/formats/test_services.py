@@ -1,4 +1,4 @@
-"""Lists of speech services and of decoders in Python: what is read, and what is written back."""
+"""Lists of speech services and of Python decoders: what is read, and what is written back."""
 
 import json
 import math

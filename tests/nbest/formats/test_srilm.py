@@ -1,4 +1,4 @@
-"""SRILM's own lists: a file, or a folder of files, one an utterance."""
+"""SRILM's own lists: a file, or a folder with one file per utterance."""
 
 import gzip
 from pathlib import Path

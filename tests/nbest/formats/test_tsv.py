@@ -1,4 +1,4 @@
-"""Tables: columns by a header, by the user, or guessed; units by the name of a column."""
+"""Tables: columns from a header, from the user, or guessed; units from column names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Vosk's results, and mlm-scoring's lists: each hypothesis an object of its own."""
+"""Vosk's results and mlm-scoring's lists, with one object per hypothesis."""
 
 import re
 from itertools import chain, repeat

@@ -40,7 +40,7 @@ def test_an_old_model_reads_labels_as_they_stand_and_new_ones_by_their_own_rules
     lattice = read("u\n0 1 WELL-KNOWN\n0 1 SO\n1 2 [laugh]\n2 3 <eps>\n3 4 E\n4\n\n")
     found = next(rescore_with(lattice, models, options=options))
     scores = {h.words: h.features for h in found.nbest.hypotheses}
-    # Two words and an end, or three; labels are three, and an end, whatever the new model reads.
+    # Two or three words and an end; the labels are three, and an end, whatever the new model reads.
     assert scores["SO", "[laugh]", "E"]["nn"] == -2.5
     assert scores["WELL-KNOWN", "[laugh]", "E"]["nn"] == -3.5
     assert {found["old_lm"] for found in scores.values()} == {-3.5}

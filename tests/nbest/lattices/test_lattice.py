@@ -1,4 +1,4 @@
-"""Structure: order, what is on no path, and what is no lattice."""
+"""The structure of lattices: order, parts on no path, and what is not a lattice."""
 
 import re
 from collections.abc import Callable

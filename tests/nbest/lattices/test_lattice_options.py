@@ -1,4 +1,4 @@
-"""Options, and weights where nobody says them."""
+"""Options of the lattice search, and the default weights."""
 
 from collections.abc import Callable
 from dataclasses import replace

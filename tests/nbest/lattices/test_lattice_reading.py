@@ -1,4 +1,4 @@
-"""Which format it is, and where it comes from."""
+"""How the format of a lattice is detected, and where lattices are read from."""
 
 import gzip
 import io
@@ -140,7 +140,7 @@ def folder(tmp_path: Path, texts: dict[str, str]) -> Path:
     (tmp_path / "c.lat.gz").write_bytes(packed)
     (tmp_path / "plot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     (tmp_path / "dangling").symlink_to("nowhere")
-    os.mkfifo(tmp_path / "pipe")  # which nobody writes to
+    os.mkfifo(tmp_path / "pipe")  # a pipe without a writer
     return tmp_path
 
 

@@ -1,7 +1,7 @@
-"""Files that something has damaged: one line, or lattices of words that stand in the file.
+"""Damaged files: an error of one line, or lattices with words from the file alone.
 
-CHARLM_MUTATIONS says how many are tried a format; CHARLM_TEST_DATA, a folder, adds its real
-lattices (lattices-kaldi/*.lat.txt.gz).
+CHARLM_MUTATIONS is the number per format; CHARLM_TEST_DATA is a folder whose real lattices
+(lattices-kaldi/*.lat.txt.gz) are added.
 """
 
 import gzip
@@ -72,7 +72,7 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
 
 
 def check(content: bytes, form: str, path: Path) -> bool:
-    """Whether it was read; anything but an error of one line is a failure of the test."""
+    """Whether it was read; anything but an error of one line fails the test."""
     path.write_bytes(content)
     try:
         lattices = list(read_lattices(Source(path), form=form))
@@ -91,7 +91,7 @@ def check(content: bytes, form: str, path: Path) -> bool:
 
 
 def check_written(found: list[RescoredLattice], path: Path) -> None:
-    """What is written can be read again, and counts the same; or one line says why it is not."""
+    """The output can be read again with the same totals; or one line says why not."""
     try:
         text = "".join(rescored_text(each).text for each in found)
         scales = [decoder_scales(each) for each in found]
@@ -137,7 +137,7 @@ def test_a_damaged_file_is_one_line_or_lattices_of_its_words(
         rng = random.Random(seed)
         content = mutated(rng.choice(originals), rng)
         n_read += check(content, rng.choice(["auto", form]), tmp_path / "lattices")
-    assert 0 < n_read < N_MUTATIONS  # damages that do no harm, and damages that do
+    assert 0 < n_read < N_MUTATIONS  # some damages do harm, some do not
 
 
 def test_a_stranger_cannot_make_states_cost_memory(read: Callable[..., list[Lattice]]) -> None:

@@ -1,7 +1,7 @@
-"""Whoever decodes a written lattice finds the path that was best here.
+"""A decoder of a written lattice finds the path that was best here.
 
 The decoder below shares no code with charlm: it reads the text, takes each cost as a float32, and
-adds them up at the scales that were told.
+adds them up at the reported scales.
 """
 
 import random
@@ -217,5 +217,5 @@ def test_a_lattice_whose_lines_stay_in_place_is_decoded_so_too(
     weights = some_weights(seed, own, "nn", "kn", "words", "oov")
     found = rescored(lattice, scorer, weights=weights, recombine=1)
     assert not found.expanded.is_split
-    (path,) = best_paths(found.expanded, 1)  # histories were merged, and so they are written
+    (path,) = best_paths(found.expanded, 1)  # histories were merged, and are written so
     assert decoded(found) == (pytest.approx(path.total, abs=1e-3), path.words)

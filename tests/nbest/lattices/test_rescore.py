@@ -80,7 +80,7 @@ def test_merged_histories_leave_hypotheses_with_their_own_scores(
     for hypothesis, total in zip(found.nbest.hypotheses, found.totals, strict=True):
         own = [word for word in hypothesis.words if is_word(word)]
         assert hypothesis.features["nn"] == pytest.approx(scorer.score([own])[0].log_prob)
-        # One pronunciation of the words is chosen by merged scores: never a better one.
+        # Merged scores choose one pronunciation of the words, never a better one.
         assert total <= expected[hypothesis.words] + 1e-9
 
 
@@ -121,7 +121,7 @@ def test_recombination_on_one_word_changes_the_expanded_score_by_the_difference_
     )
     last = [arc for arc in found.expanded.arcs if arc.arc == 3]
     assert found.expanded.n_merged == 1
-    assert [arc.answers for arc in last] == [(-1.0,)]  # of a c d alone, though b c d gives −3
+    assert [arc.answers for arc in last] == [(-1.0,)]  # of a c d alone, although b c d gives −3
     assert [h.features["nn"] for h in found.nbest.hypotheses] == [-4.0, -6.0]
 
 
@@ -137,7 +137,7 @@ def test_a_beam_leaves_out_what_is_far_below_the_best(read: Read, scorer: Functi
 def test_where_no_old_model_stands_in_words_to_come_count_six_nats_each(
     read: Read, scorer: FunctionScorer, beam: float, n_pruned: int
 ) -> None:
-    # After one word, three are to come behind it or, on the other way, one: 12 nats apart.
+    # After one word, three more follow on one path and one on the other: 12 nats apart.
     lattice = read("u\n0 1 a\n1 2 b\n2 3 c\n3 4 d\n0 5 a\n5 4 d\n4\n\n")[0]
     found = rescored(lattice, scorer, beam=beam, weights={"nn": 1.0})
     assert found.expanded.n_pruned == n_pruned

@@ -1,4 +1,4 @@
-"""What is read and written again without new scores is the same bytes, however odd."""
+"""Lattices read and written again without new scores are the same bytes, however odd."""
 
 import tempfile
 from pathlib import Path

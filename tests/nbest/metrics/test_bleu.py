@@ -1,4 +1,4 @@
-"""BLEU from summed counts: sacrebleu's figure for any choice, and lists that hold counts alone."""
+"""BLEU from summed counts: sacrebleu's figure for any choice, and lists with counts alone."""
 
 import numpy as np
 import pytest

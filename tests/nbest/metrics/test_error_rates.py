@@ -1,4 +1,4 @@
-"""WER and CER: counts against a table filled by hand's rule, and texts compared as they are."""
+"""WER and CER: counts against the textbook table, and texts compared as they are."""
 
 import jiwer
 import numpy as np

@@ -1,4 +1,4 @@
-"""The report on three lists whose errors are counted by hand; oracles against every choice."""
+"""The report on three lists with errors counted by hand; oracles against all choices."""
 
 import json
 from dataclasses import replace

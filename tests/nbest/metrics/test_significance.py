@@ -1,4 +1,4 @@
-"""Significance against all ways to set signs, and intervals that cover what they should."""
+"""Significance against all assignments of signs, and the coverage of intervals."""
 
 from itertools import product
 from math import comb
@@ -79,7 +79,7 @@ def test_the_interval_is_about_two_standard_errors_wide() -> None:
 
 
 def test_lists_of_one_recording_are_drawn_together() -> None:
-    gains = np.repeat(np.random.default_rng(4).integers(0, 3, 40), 25)  # each 25 lists alike
+    gains = np.repeat(np.random.default_rng(4).integers(0, 3, 40), 25)  # 25 lists alike each
     alone = compared(np.full(1000, 2), 2 - gains)
     together = compared(np.full(1000, 2), 2 - gains, per_recording=25)
     assert (together.unit, together.n_units) == ("recording", 40)

@@ -1,4 +1,4 @@
-"""Line search: against the error at every point of a fine grid, and by hand where it is known."""
+"""Line search: against the error at every point of a fine grid, and by hand."""
 
 import numpy as np
 import pytest
@@ -89,7 +89,7 @@ def test_every_winner_along_a_line_is_found_and_no_other(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_who_contends_wins_as_if_all_did(seed: int) -> None:
-    problem = random_problem(seed, n_lists=40)  # whose last feature has five values
+    problem = random_problem(seed, n_lists=40)  # the last feature has only five values
     space = Space(np.array([0.0, 0.0, 1.0]), np.full(3, -5.0), np.full(3, 5.0))
     start_F = np.array([1.0, -0.5, 0.0])
     some = contenders(problem, start_F, space=space)
@@ -151,9 +151,9 @@ def test_of_equal_lines_the_one_that_stands_first_wins_on_both_sides_of_a_breakp
     [
         ([-9, 1, 2, 4, 6, 9], [5, 3, 5, 3, 5], 5.0),  # the wider of two
         ([-9, 1, 2, 4, 6, 9], [5, 3, 3, 4, 5], 2.5),  # neighbours are one interval
-        ([-9, -4, -2, 4, 6, 9], [5, 3, 5, 3, 5], -3.0),  # as wide: the one nearest 0
-        ([-9, 3, 9], [4, 3], 4.0),  # without an end: two steps, not six
-        ([-9, -8.5, 9], [3, 4], -8.75),  # without an end, but short
+        ([-9, -4, -2, 4, 6, 9], [5, 3, 5, 3, 5], -3.0),  # of equal width: the one nearest 0
+        ([-9, 3, 9], [4, 3], 4.0),  # an open interval: two steps, not six
+        ([-9, -8.5, 9], [3, 4], -8.75),  # an open interval, but short
         ([-9, 3, 9], [3, 4], 2.0),
         ([-9, 9], [3], 0.0),  # nothing changes: stay
     ],

@@ -1,4 +1,4 @@
-"""Tuning: it finds what was hidden in the lists, and says how far that can be trusted."""
+"""Tuning finds what was hidden in the lists, and says how far that can be trusted."""
 
 import json
 from dataclasses import replace
@@ -120,7 +120,7 @@ def test_a_tuning_that_is_no_better_than_the_first_hypotheses_does_not_generalis
     assert replace(found, held_out_error=None).generalises is None
 
 
-@pytest.mark.parametrize("n_words", [1, 1500])  # one error more is then 1.6 %, or 0.064 %
+@pytest.mark.parametrize("n_words", [1, 1500])  # one more error is then 1.6 %, or 0.064 %
 def test_a_weight_can_be_moved_within_its_flat_interval_and_not_beyond(n_words: int) -> None:
     lists, references = hidden()
     padding = Hypothesis(("x",) * n_words, {"am": 0.0, "lm": 0.0, "flat": 7.0}, "x:9")

@@ -1,4 +1,4 @@
-"""Dynamic evaluation against weights that are cloned and moved by hand, in float64."""
+"""Dynamic evaluation against weights that are copied and moved by hand, in float64."""
 
 import copy
 
@@ -100,7 +100,7 @@ def test_steps_that_leave_no_numbers_are_refused_by_the_rate() -> None:
 
 def test_weights_that_no_text_moves_stay_as_they_are() -> None:
     weight = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
-    squares = {"weight": torch.zeros(2)}  # as of units that are all dead
+    squares = {"weight": torch.zeros(2)}  # as if all units were dead
     moved = DynamicWeights({"weight": weight}, rates=Rates(decay=0.1), squares=squares)
     moved.step(0 * weight.sum())
     assert weight.tolist() == [1.0, -2.0]

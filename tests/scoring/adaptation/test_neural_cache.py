@@ -1,4 +1,4 @@
-"""The cache against a loop over positions, and where there is none."""
+"""The cache against a loop over positions, and where there is no cache."""
 
 import math
 

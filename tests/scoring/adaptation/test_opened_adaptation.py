@@ -1,4 +1,4 @@
-"""What is kept with a run for its adaptation, and what is said where nothing is."""
+"""What is kept with a run for its adaptation, and the messages where nothing is kept."""
 
 import json
 import shutil

@@ -19,7 +19,7 @@ def arpa(spelled_run: Path, arpa_of: Callable[[Path], Path]) -> Path:
 
 @pytest.fixture
 def load(spelled_run: Path, arpa: Path) -> Callable[[str], StatefulModel]:
-    """A model of one of the kinds, the same whenever it is asked for."""
+    """A model of one of the kinds; the same model at each call."""
 
     @cache
     def found(kind: str) -> StatefulModel:

@@ -1,4 +1,4 @@
-"""The CTC search against all ways through the frames; and what it refuses."""
+"""The CTC search against all alignments to the frames, and what it refuses."""
 
 import math
 from collections import defaultdict

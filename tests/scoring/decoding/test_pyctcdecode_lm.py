@@ -1,4 +1,4 @@
-"""What pyctcdecode would ask, asked by hand: it need not be installed."""
+"""The calls that pyctcdecode would make, made by hand: it need not be installed."""
 
 import math
 from collections.abc import Callable

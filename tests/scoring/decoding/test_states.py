@@ -1,4 +1,4 @@
-"""States that step: the same figures as whole sentences, whatever is picked, kept or asked."""
+"""States step by step give the figures of whole sentences, whatever is selected or asked."""
 
 import itertools
 import math
@@ -68,7 +68,7 @@ def test_in_fp64_chained_steps_and_a_whole_sentence_agree_to_1e_9(
 ) -> None:
     model = load("run")
     assert isinstance(model, Model)
-    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # what outputs end in
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # outputs end with it
     model._run.model.double()
     form_ids = FormIds(model._run.inventory)
     (ids,) = encode_sentences([words], form_ids)
@@ -102,7 +102,7 @@ def test_picked_rows_go_on_as_if_each_stood_alone(
         indices = data.draw(st.lists(st.integers(0, len(state) - 1), min_size=1, max_size=4))
         new = data.draw(st.lists(words, min_size=len(indices), max_size=len(indices)))
         if data.draw(st.booleans()):
-            model.distribution(state)  # what is remembered changes nothing
+            model.distribution(state)  # remembered values change nothing
         log_probs, known, state = model.step(state.select(indices), new)
         histories = [[*histories[i], word] for i, word in zip(indices, new, strict=True)]
         alone = [chained(model, each)[-2] for each in histories]
@@ -153,7 +153,7 @@ def test_continuations_by_a_letter_and_the_words_end_add_up_to_the_prefix(
     parts = np.zeros(2)
     for letter in letters_of(model):
         parts += np.exp(model.prefix_log_prob(state, prefix + letter))
-    if model.speller is not None:  # one of the letters that it escapes, for all of them
+    if model.speller is not None:  # the probability of one escaped letter, for all of them
         n_escaped = model.speller.speller.n_escaped
         parts += n_escaped * np.exp(model.prefix_log_prob(state, prefix + "日"))
     if prefix in model.words or (prefix and model.speller is not None):
@@ -165,7 +165,7 @@ def test_a_prefix_of_its_own_for_each_row(load: Load) -> None:
     model = load("run")
     state = model.start(2)
     both = model.prefix_log_prob(state, ["a", "b"])
-    one = model.step(state, ["a", "b"]).log_probs  # each the only word that begins so
+    one = model.step(state, ["a", "b"]).log_probs  # each is the only word with these letters
     assert both == pytest.approx(one, abs=1e-5)
     assert model.prefix_log_prob(state, "ab").tolist() == [-math.inf, -math.inf]
 

@@ -1,4 +1,4 @@
-"""What is counted of a text is what KenLM counts of it."""
+"""Counts of a text equal those of KenLM."""
 
 from pathlib import Path
 from types import ModuleType
@@ -6,7 +6,7 @@ from types import ModuleType
 from charlm import evaluate
 
 TEXT = "a b zz\n\nc d e f <unk> a a\nzz\n"
-WORDS = "abcdefgh"  # those of the run
+WORDS = "abcdefgh"  # the words of the run
 
 
 def write_arpa(path: Path) -> None:

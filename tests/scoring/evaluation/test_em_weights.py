@@ -107,7 +107,7 @@ def test_no_iteration_lowers_the_likelihood() -> None:
 
 def test_it_stops_when_it_is_told_to() -> None:
     assert em_weights(streams(2), max_iterations=3).n_iterations == 3
-    assert em_weights(streams(2), tolerance=1.0).n_iterations == 0  # nothing gains so much
+    assert em_weights(streams(2), tolerance=1.0).n_iterations == 0  # no weights gain so much
 
 
 def test_a_token_that_nobody_gives_anything_is_left_out() -> None:
@@ -190,7 +190,7 @@ def test_weights_and_perplexity_are_those_of_compute_best_mix(
     n_streams: int, tmp_path: Path
 ) -> None:
     log10s = np.round(streams(n_streams, n_tokens=350, seed=10 + n_streams), 5)
-    log10s[:, ::49] = -np.inf  # OOVs of all, and of one alone
+    log10s[:, ::49] = -np.inf  # OOVs of all streams, and of one
     log10s[0, ::35] = -np.inf
     paths = [tmp_path / f"{number}.ppl" for number in range(n_streams)]
     for path, stream in zip(paths, log10s.tolist(), strict=True):

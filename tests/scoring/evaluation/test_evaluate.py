@@ -1,4 +1,4 @@
-"""Perplexities of files under a run on the disk: uniform models, slow scores, what is refused."""
+"""Perplexities of files under a run: uniform models, slow scores, and what is refused."""
 
 import gzip
 import hashlib
@@ -71,7 +71,7 @@ def test_a_blank_line_is_a_sentence_and_no_line_end_changes_the_result(
     result = evaluated(run, text)
     assert result == expected
     counts = result.counts
-    # A token a word and one a line; test_kenlm.py asks KenLM.
+    # One token per word and one per line; test_kenlm.py asks KenLM.
     assert (counts.n_sentences, counts.n_words, counts.n_tokens) == (4, 11, 15)
     assert (counts.n_oov, counts.n_known_tokens) == (3, 12)
     assert (counts.n_characters, counts.n_bytes) == (7 + 1 + 18 + 3,) * 2

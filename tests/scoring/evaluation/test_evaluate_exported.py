@@ -1,4 +1,4 @@
-"""An exported model in the place of a run: the same figures, and no torch."""
+"""An exported model in place of a run: the same figures, without torch."""
 
 import subprocess
 import sys

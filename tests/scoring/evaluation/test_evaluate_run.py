@@ -1,4 +1,4 @@
-"""Perplexities under adaptation: what does nothing changes nothing, what is read counts later."""
+"""Perplexities under adaptation: rates of 0 change nothing, and what is read counts later."""
 
 from pathlib import Path
 from typing import Any

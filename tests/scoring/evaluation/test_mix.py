@@ -1,4 +1,4 @@
-"""Mixtures of a run that gives each of ten words 1/10 with a unigram model and with files."""
+"""Mixtures of a uniform run over ten words with a unigram model and with files."""
 
 import json
 import math
@@ -135,7 +135,7 @@ def test_a_run_is_read_with_its_state_carried_unless_it_is_said() -> None:
         result = mix(["run", "lm"], text="text", state=state, device="cpu")  # type: ignore[arg-type]
         first, second = (each.signature or "" for each in result.streams)
         assert f"|state:{signed}|" in first
-        assert "|state:sentence|" in second  # an n-gram model knows no other
+        assert "|state:sentence|" in second  # an n-gram model has no other state
 
 
 def test_weights_are_tuned_on_one_split_and_reported_on_another() -> None:
@@ -303,7 +303,7 @@ def test_releases_are_tuned_on_valid_and_their_words_align_a_run_with_them() -> 
     result = mix([of_test, "run"], data="corpus", device="cpu")
     assert result.words == TOKENS[1:]
     assert result.n_cut == 1
-    # Better by far on valid, and so the only one that counts on test.
+    # Much better on valid, and so the only one with a weight on test.
     assert [each.weight for each in result.streams] == pytest.approx([1, 0], abs=1e-4)
     assert result.mixture.ppl == pytest.approx(perplexity([0.2, 0.3, 0.1, 0.3]), rel=1e-3)
     assert result.streams[1].ppl == pytest.approx(10.0)
@@ -333,7 +333,7 @@ def test_what_a_new_stream_gains_is_the_mixture_with_it_less_that_without_it() -
     assert result.gain.without.ppl == without.mixture.ppl is not None
     difference = result.gain.difference
     assert difference.ppl == pytest.approx(result.mixture.ppl - without.mixture.ppl)
-    # Sentences of three tokens and of two: of the draws some hold the one alone, some the other.
+    # Sentences of three and two tokens: some draws hold only the one, some only the other.
     ends = []
     for part in (slice(0, 3), slice(3, 5)):
         log10s = [each.log10_probs[part].mean() for each in (result, without)]
@@ -388,7 +388,7 @@ def test_a_mixture_is_written_as_a_release_less_its_first_token() -> None:
     assert Path("z.prob").read_text().count("\n") == 4
     assert again.words == TOKENS[1:]
     assert again.log10_probs == pytest.approx(result.log10_probs[1:], abs=1e-8)
-    mix(["z.prob", "x"], weights="1,0", out="zz.prob")  # which lacks it already
+    mix(["z.prob", "x"], weights="1,0", out="zz.prob")  # z.prob lacks the token already
     assert Path("zz.prob").read_bytes() == Path("z.prob").read_bytes()
-    mix(["z.prob", "zz.prob"], weights=".5,.5", out="of-both.prob")  # which both lack it
+    mix(["z.prob", "zz.prob"], weights=".5,.5", out="of-both.prob")  # both files lack it
     assert Path("of-both.prob").read_bytes() == Path("z.prob").read_bytes()

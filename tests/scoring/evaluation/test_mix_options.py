@@ -1,4 +1,4 @@
-"""Options of a mixture that make none, and those that would change nothing."""
+"""Options of a mixture that are invalid, and options that would have no effect."""
 
 from pathlib import Path
 

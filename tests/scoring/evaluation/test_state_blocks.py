@@ -1,4 +1,4 @@
-"""Blocks read by several processes, which stand side by side in this one."""
+"""Blocks read by several processes, which are simulated one after another in this one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ BLOCKS = [
 
 
 class Beside(WorkerPool[BlockTask, BlockAnswer]):
-    """Processes that each have a reader of their own, and are asked in turns."""
+    """Simulated processes, each with a reader of its own, called one after another."""
 
     def __init__(self, readers: Sequence[BlockReader]) -> None:
         super().__init__(Group(0, len(readers)), readers[0])
@@ -58,12 +58,12 @@ def test_blocks_read_by_several_are_those_read_by_one(
         carried, state = continued_nll(vectors, np.concatenate(ids), spellings=spelled, state=state)
         alone = np.concatenate(sentence_nlls(vectors, ids, spellings=spelled))
         assert list(found) == ["carried", "sentence"]
-        # Of the metered output log Z and score are computed apart.
+        # The metered output computes log Z and the score separately.
         assert found["carried"].tolist() == pytest.approx(carried.tolist(), abs=1e-5)
         assert found["sentence"].tolist() == pytest.approx(alone.tolist(), abs=1e-5)
         n_tokens += len(carried) + len(alone)
     assert blocks.log_z.n_tokens == n_tokens
-    if n_processes > 1:  # the stream is the first one's, and the sentences are the others'
+    if n_processes > 1:  # the first process has the stream, the others the sentences
         assert [len(tasks[0].batches) for tasks in pool.tasks] == [0, 0]
         assert all(task.stream is None for tasks in pool.tasks for task in tasks[1:])
 

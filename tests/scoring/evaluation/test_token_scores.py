@@ -1,4 +1,4 @@
-"""What a stream is, and what files, runs and n-gram models answer for the same text."""
+"""How a stream's kind is found, and the scores of files, runs and n-gram models for one text."""
 
 import gzip
 import math
@@ -71,7 +71,8 @@ def asked(
         (b'{"words": []}\n', "scores"),
         (b"", "scores"),
     ],
-    # Names of our own: gzip writes the time, and pytest-xdist wants the same names everywhere.
+    # Names of our own, since gzip writes the time, and pytest-xdist needs the same names
+    # everywhere.
     ids=[
         "ARPA",
         "blank line first",
@@ -175,7 +176,7 @@ def test_an_ngram_model_reads_the_text_as_the_run_beside_it_does(
     ((alone,),) = asked("lm", texts=["text"])
     assert alone.words == ("<unk>", "zz", "</s>", "b", "<unk>", "</s>")
     ((of_run, of_ngram),) = asked(run, "lm", texts=["text"])
-    # In lower case, and the word that only the n-gram model knows is <unk>.
+    # In lower case, and with <unk> for the word that only the n-gram model knows.
     assert of_ngram.words == of_run.words == ("a", "<unk>", "</s>", "b", "<unk>", "</s>")
     assert of_ngram.log10_probs == pytest.approx([-0.25, -1.0, -0.5, -2.0, -1.0, -0.5])
     assert "|norm:NFC+lower|" in (of_ngram.signature or "")
@@ -202,7 +203,7 @@ def test_runs_of_different_rules_leave_an_ngram_model_nothing_to_follow(
         f"{runs[0]} and {runs[1]}: read text by different rules, NFC and NFC+lower; expected the "
         "same, for an n-gram model beside them to follow; drop one of the three"
     )
-    ((first, second),) = asked(*runs, texts=["text"])  # lower-case text is the same to both
+    ((first, second),) = asked(*runs, texts=["text"])  # both read lower-case text alike
     assert first.words == second.words == WORDS
 
 
@@ -214,7 +215,7 @@ def test_every_text_has_the_answers_of_all_in_their_order(here: Path, uniform: P
     assert [scores[0].words for scores in texts] == [WORDS, ("b", "</s>")]
     assert texts[1][0].log10_probs == pytest.approx([-1.0, -1.0])
     assert texts[1][1].log10_probs == pytest.approx([-2.0, -0.5])
-    # What is quick to fail is asked first.
+    # Streams that fail soonest are asked first.
     assert stages == ["scoring text and other with lm", f"scoring text and other with {uniform}"]
 
 

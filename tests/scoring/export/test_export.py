@@ -1,4 +1,4 @@
-"""`charlm.export`: the ARPA file of a tiny run, in our reader and in KenLM, and what is refused."""
+"""`charlm.export`: the ARPA file of a tiny run, read by charlm and KenLM; what is refused."""
 
 import itertools
 import re
@@ -78,7 +78,7 @@ def test_the_file_is_no_worse_on_valid_than_any_part(result: Export) -> None:
     assert set(result.weights) == set(PARTS)
     assert sum(result.weights.values()) == pytest.approx(1.0)
     best = min(result.valid_ppls[part] for part in PARTS)
-    assert result.valid_ppls["file"] < best * 1.01  # a mixture backs off a little otherwise
+    assert result.valid_ppls["file"] < best * 1.01  # a mixture backs off a little differently
 
 
 def test_the_parts_are_what_each_would_be_alone(result: Export, corpus_dir: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a model says along a text, and its averages over histories: against slow loops."""
+"""A model's distributions along a text, and averages over histories: against slow loops."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_distributions_without_a_carried_state_are_those_of_the_sentences(
             if t == 0 and (place == 0 or IDS[place - 1] == END):
                 firsts.append(place)
     assert sorted(found) == list(range(len(IDS)))
-    # A stream that begins within a sentence does not know what stands before it.
+    # A stream that begins inside a sentence does not know the words before it.
     known = [place for place in found if _is_known(place, length)]
     assert len(known) >= len(IDS) // 2 or n_streams == 1000
     for place in known:
@@ -224,7 +224,7 @@ def test_followers_come_as_often_as_the_model_says(vectors: FormVectors) -> None
     for t, (_, probs_BV) in enumerate(distributions(model, IDS, n_streams=2)):
         for row, probs in enumerate(probs_BV.numpy()):
             counts = np.bincount(drawn[row * length + t], minlength=len(probs))
-            assert np.abs(counts - n_drawn * probs).max() < 1.01  # one number decides them all
+            assert np.abs(counts - n_drawn * probs).max() < 1.01  # one number decides all draws
 
 
 def test_sampled_text_is_whole_sentences_of_the_model(

@@ -1,4 +1,4 @@
-"""`charlm.export(onnx=…)`: each preset, small, against torch; and what is refused."""
+"""`charlm.export(onnx=…)`: each preset, scaled down, against torch; and what is refused."""
 
 import json
 import os
@@ -36,7 +36,7 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: charlm[
 Save = Callable[[Settings], Path]
 
 WORDS = ("a", "ab", "cab", "bac", "acbacb", "abacus", "bb", "c", "caba", "abcabc", "acb")
-LONGEST = 6  # letters: an LSTM over them is exported letter by letter
+LONGEST = 6  # letters; an LSTM over them is exported unrolled
 SMALL = {
     **dict.fromkeys(("dim", "last_dim", "rank"), 8),
     **dict.fromkeys(("letter_dim", "hidden_dim"), 6),
@@ -70,8 +70,8 @@ def kinds(part: Settings) -> set[tuple[object, ...]]:
 SPELLED = parts("word-char-modern")["encoder"]["char"]  # a projection of a highway of the CNN
 MLP = {"type": "project", "dim": 8, "encoder": parts("char-small-mlp")["encoder"]}
 WORDS_OF_LSTM = parts("miyamoto-gate")["encoder"]
-# Few models with all kinds of parts of all presets among them: an exporter follows a part within a
-# part as it follows it alone, and an encoder and a context are exported apart from each other.
+# A few models that together have all kinds of parts of all presets. That is enough, since the
+# exporter treats a part within a part as it treats it alone, and exports encoder and context apart.
 MODELS = {
     "composed": {
         **merged(parts("word-char-modern"), {"output": {"side": "both"}}),
@@ -178,7 +178,7 @@ def test_the_parts_of_every_preset_give_the_same_probabilities_without_torch(
     run = save(settings)
     assert exported(run, tmp_path / "onnx").largest_difference < 1e-5
     model, loaded = OnnxModel(tmp_path / "onnx", threads=1), load_run(run)
-    # The second is cut; the last is `<unk>:cab`, spelled as a word and none.
+    # The second is cut; the last is `<unk>:cab`, spelled like a word but not a word.
     spellings = ["sub", "abcabcabcabcabcabcabcabcabcabcabc", "ü", "cab"]
     if settings["context"].get("initial_state") == "learned":
         assert all(leaf.any() for leaf in model.initial_state(1))

@@ -1,4 +1,4 @@
-"""How a distribution is shaped and a word drawn from it: hand-made distributions, counted draws."""
+"""Shaping a distribution and drawing from it: hand-made distributions, counted draws."""
 
 import math
 

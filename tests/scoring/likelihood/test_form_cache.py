@@ -1,4 +1,4 @@
-"""Cached vectors against an encoder that is asked for one form at a time."""
+"""Cached vectors against an encoder that encodes one form at a time."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ SETTINGS = {
     "context": {"type": "lstm", "dim": 7, "layers": 1},
     "output": {"type": "softmax"},
 }
-BYTES = 4 * 4 * 7  # of a vector: the first layer's four products
+BYTES = 4 * 4 * 7  # of a cached row: the first layer's four products
 WORDS = ["new", "a", "cab", "newer", "</s>", "b", "new", "c", "<unk>", "bac", "<unk>:cab"]
 
 

@@ -1,4 +1,4 @@
-"""log Z of a model whose scores are to be read as they are, against sums over all words."""
+"""log Z of a model whose scores are meant to be used unnormalised, against sums over all words."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def test_a_metered_output_gives_the_same_and_remembers_log_z(softmax: Softmax) -
     measured = metered.read_off()
     assert measured.mean == pytest.approx(log_zs.mean().item(), abs=1e-6)
     assert measured.variance == pytest.approx(log_zs.var(correction=0).item(), abs=1e-6)
-    assert metered.read_off().mean == 0.0  # begun anew
+    assert metered.read_off().mean == 0.0  # started again
     torch.testing.assert_close(metered.log_probs(h), softmax.log_probs(h))
 
 

@@ -215,7 +215,7 @@ def rows_at_once(lengths: list[int]) -> list[tuple[int, int]]:
 
 
 def test_an_ordinary_vocabulary_is_encoded_so_many_forms_at_once() -> None:
-    longest = MAX_WORD_LENGTH + 2  # and the start and end of the word
+    longest = MAX_WORD_LENGTH + 2  # plus the start and end of the word
     assert rows_at_once([longest] * 5000) == [(0, 2048), (2048, 4096), (4096, 5000)]
     assert rows_at_once([3] * 2048) == [(0, 2048)]
     assert rows_at_once([]) == []

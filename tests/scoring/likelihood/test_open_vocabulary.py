@@ -1,4 +1,4 @@
-"""Open vocabularies: P(w | <unk>), and the figures of models of ten words that spell the rest."""
+"""Open vocabularies: P(w | <unk>), and figures of ten-word models that spell other words."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary, known_mass
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
 N_LETTERS = 8  # a … h, one word each; with </s> and <unk>: ten words
-# A speller of zeros: every symbol alike. At first 8 letters and the escape, then the end, too.
+# A speller of zeros is uniform: first over 8 letters and the escape, then with the end as well.
 ONE_LETTER = 1 / 9 / 10
 TWO_LETTERS = ONE_LETTER / 10
 MASS = N_LETTERS * ONE_LETTER
@@ -93,7 +93,7 @@ def test_what_another_thread_forgets_meanwhile_is_answered(
     def interrupted(words: list[str]) -> torch.Tensor:
         monkeypatch.setattr(vocabulary, "speller", speller)
         vocabulary.log_probs(["ef"])
-        vocabulary.log_probs(["gh"])  # one more than are remembered
+        vocabulary.log_probs(["gh"])  # one more than is remembered
         return speller.log_probs(words)
 
     vocabulary.log_probs(["ab"])
@@ -113,7 +113,7 @@ def test_a_speller_that_knows_known_words_alone_is_refused() -> None:
     for parameter in speller.parameters():
         torch.nn.init.zeros_(parameter)
     always = torch.full((3,), -100.0)
-    always[MARK], always[N_SPECIAL] = 100.0, 50.0  # a, the end forbidden, and the end after it
+    always[MARK], always[N_SPECIAL] = 100.0, 50.0  # a, since no word is empty, then the end
     speller.next.bias.data = always
     with pytest.raises(DataError) as caught:
         known_mass(speller, inventory)

@@ -1,4 +1,4 @@
-"""`charlm.sample`: what is drawn, what it depends on, and what cannot be."""
+"""`charlm.sample`: what is drawn, what it depends on, and what is refused."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ TINY = [
     "encoder.encoder.filters=4,4,8",
     "context.dim=8",
 ]
-LIMIT = 12  # a model that has hardly been trained ends few sentences soon
+LIMIT = 12  # a model that is hardly trained seldom ends a sentence early
 
 
 def drawn(run: Path, **options: object) -> list[SampledSentence]:
@@ -159,7 +159,7 @@ def test_an_open_vocabulary_asks_the_runs_speller(
         if "<unk>" not in before.words:
             assert after == before
             continue
-        first = before.words.index("<unk>")  # a speller takes numbers of its own from there on
+        first = before.words.index("<unk>")  # from there on the speller uses random numbers too
         assert after.words[:first] == before.words[:first]
         assert after.words[first] not in known
         assert after.log10_probs[first] == pytest.approx(before.log10_probs[first], abs=1e-5)

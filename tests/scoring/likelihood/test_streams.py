@@ -1,4 +1,4 @@
-"""A text in pieces that run side by side, against a walk over it token by token."""
+"""A text in streams side by side, against a walk over it token by token."""
 
 import numpy as np
 import pytest

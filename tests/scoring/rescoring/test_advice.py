@@ -1,4 +1,4 @@
-"""What a result says against itself."""
+"""The advice that results give on their own weaknesses."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -127,7 +127,7 @@ def test_runs_that_were_trained_by_sentences_are_known(run: Path) -> None:
     replace(info, settings={**info.settings, "recipe": recipe}).save(run)
     assert build_scorers(options).by_sentence == ("nn",)
     adapted = RescoringOptions(model=[run], adapt="dynamic")
-    assert build_scorers(adapted).by_sentence == ()  # its sentences begin anew, too
+    assert build_scorers(adapted).by_sentence == ()  # its sentences begin anew as well
     both = RescoringOptions(model=[run], adapt="dynamic", context="previous")
     assert build_scorers(both).by_sentence == ("nn",)
 

@@ -1,4 +1,4 @@
-"""Explanations: parts that add up to the difference of the totals, and the word that decided."""
+"""Explanations: parts that sum to the difference of the totals, and the deciding word."""
 
 import json
 from math import log

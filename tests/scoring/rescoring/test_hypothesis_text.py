@@ -1,4 +1,4 @@
-"""What models read of hypotheses, and the counts of what was changed."""
+"""Hypotheses as models read them, and the counts of what was changed."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
         ("the-cat cat-dog dog-the", "--split-hyphens"),
         ("isn't cat's dog's", "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on"),
         ("The-Cat Cat-Dog DOG-the", "--lower; --split-hyphens"),
-        ("THE Cat zz", ""),  # of two types, by chance
+        ("THE Cat zz", ""),  # only two types, perhaps by chance
     ],
 )
 def test_a_habit_that_an_option_would_undo_is_named(unknown: str, advice: str) -> None:

@@ -1,4 +1,4 @@
-"""Lattices through `charlm.score`: their paths score as sentences do, weighed by their scales."""
+"""Lattices through `charlm.score`: paths have the scores of sentences, weighted by scales."""
 
 import json
 import math
@@ -173,7 +173,7 @@ def test_a_lattice_follows_the_paths_that_were_chosen_in_its_recording(
     hyps = [{"text": text} for text in ("a c", "b c", "a", "b")]
     lists.write_text("".join(json.dumps({"id": key, "hyps": hyps}) + "\n" for key in keys))
     pieces: list[str] = []
-    # The first of each list is the one that is chosen.
+    # The first of each list is always chosen.
     always_first = {"weight": ["nn=0"], "context": "previous", "threads": 1}
     charlm.score(lists, out=pieces.append, **always_first, **options)
     expected = [json.loads(line)["hyps"] for line in "".join(pieces).splitlines()]
@@ -264,7 +264,7 @@ def test_the_first_of_a_list_is_what_was_best_in_the_lattice_before(
 def test_a_weight_below_zero_has_no_part_in_what_was_best_before(
     lower_run: Path, lattices: Path, tmp_path: Path
 ) -> None:
-    refs = tmp_path / "refs"  # what costs of acoustic + graph / 4 put first
+    refs = tmp_path / "refs"  # the best by costs of acoustic + graph / 4
     refs.write_text("utt-A A [noise] zz\nutt-B a\n")
     weight = ["am=1", "graph=.25", "nn=-50"]
     result = charlm.score(lattices, refs=refs, model=lower_run, weight=weight, beam=0)

@@ -129,7 +129,7 @@ def test_what_recombination_costs_is_bounded_by_what_the_merged_words_can_differ
             (exact,) = rescored([lattice], walker_of(run))
             errors.append(exact.totals[0] - merged.totals[0])
         worst[recombine] = max(errors)
-        assert min(errors) >= -1e-4  # the best of all paths is never beaten
+        assert min(errors) >= -1e-4  # no path beats the best of all paths
     assert worst[3] <= worst[2] <= worst[1] < 1.0
 
 
@@ -171,7 +171,7 @@ def test_states_that_nobody_goes_on_from_leave_the_memory(
     histories = [root.then(word) for word in "abcdefgh"]
     before = model.log_probs([(history, "a") for history in histories])
     model.keep(histories[6:7])
-    assert model.n_rows == 2  # the start, and the one that is left
+    assert model.n_rows == 2  # the start, and the one history that is left
     assert model.log_probs([(histories[6], "a")]) == pytest.approx(before[6:7], abs=1e-6)
     assert model.log_probs([(histories[2], "a")]) == pytest.approx(before[2:3], abs=1e-6)
 

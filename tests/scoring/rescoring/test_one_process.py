@@ -1,4 +1,4 @@
-"""What needs no torch does not wait for it: it takes seconds to load."""
+"""Commands that need no torch do not load it, which would take seconds."""
 
 import subprocess
 import sys
@@ -43,4 +43,4 @@ assert "torch" not in sys.modules
     )
     assert done.returncode == 0, done.stderr
     assert [line[0] for line in done.stdout.splitlines()[-4:]] == ["u", "u", "v", "v"]
-    assert done.stdout.splitlines()[-2].endswith("\tc")  # the shorter one
+    assert done.stdout.splitlines()[-2].endswith("\tc")  # the shorter hypothesis

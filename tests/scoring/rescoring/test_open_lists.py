@@ -1,4 +1,4 @@
-"""Unknown words of lists: spelled wherever a run can, as the weights were tuned, or as is said."""
+"""Unknown words of lists are spelled by default, as in the tuning, or as the options say."""
 
 import json
 from collections.abc import Callable

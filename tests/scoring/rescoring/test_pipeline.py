@@ -1,4 +1,4 @@
-"""Lists on their way: features of scorers, the old model in Kaldi's score, recordings, counts."""
+"""Lists in the pipeline: scorers' features, the old model in Kaldi's score, recordings, counts."""
 
 import math
 from collections.abc import Sequence
@@ -278,7 +278,7 @@ def test_every_scorer_remembers_what_was_said_in_the_recording_and_nothing_else(
     seen = []
     for key in ("x1", "x2", "x3", "y1"):
         memory.enter(listed("a", id=key))
-        memory.enter(listed("a", id=key))  # as a lattice that was searched comes again as a list
+        memory.enter(listed("a", id=key))  # as a searched lattice comes again as a list
         seen.append(memory.states)
         memory.remember([key])
     assert seen == [[None, None], [("x1",)] * 2, [("x1", "x2")] * 2, [None, None]]

@@ -1,4 +1,4 @@
-"""What is said of lists in one text: columns, and further files."""
+"""Options on lists that are given as one text: columns, and further files."""
 
 from pathlib import Path
 

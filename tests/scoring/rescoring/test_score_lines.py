@@ -1,4 +1,4 @@
-"""How `charlm score` reads the lines of its files: how long they may be."""
+"""How `charlm score` reads the lines of its files, and how long they may be."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Options of `charlm score` that contradict each other: one line each, before a model is read."""
+"""Contradicting options of `charlm score`: one line each, before a model is read."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Through `charlm.score`: duplicates, orders, and references that are wrong before anything is."""
+"""`charlm.score` on duplicates, orders, and references that are wrong from the start."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Lists that come one a line: each is answered, a bad one by its error, and the rest goes on."""
+"""Lists that come one per line: each is answered, a bad one by its error."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Scorers of several processes, which stand side by side in this one and pass pickles."""
+"""Scorers of several processes, simulated in this one, which exchange pickles."""
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ LISTS = "u\t-1\ta b\nu\t-2\ta c\nu\t-3\tzz\nv\t-1\tb\nv\t-1\tb h\nw\t-1\tc\n"
 
 
 class Beside(WorkerPool[Task, Any]):
-    """Processes that each have scorers of their own, and are asked in turns, by pickles."""
+    """Simulated processes, each with scorers of its own, called one after another by pickles."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
         super().__init__(Group(0, len(workers)), workers[0])
@@ -115,7 +115,7 @@ def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
         ("kaldi-lattice", {"line_buffered": True, "weight": ["nn=0.5"]}),
         ("kaldi-lattice", {"context": "previous"}),
         ("kaldi-lattice", {"weight": ["words=1.5", "oov=-3"]}),
-        ("slf", {"recombine": 2, "beam": 9.0}),  # which are written down
+        ("slf", {"recombine": 2, "beam": 9.0}),  # these go into the files
     ],
 )
 def test_lists_and_lattices_come_out_as_from_one_process(
@@ -140,7 +140,7 @@ def test_lists_and_lattices_come_out_as_from_one_process(
 
 
 def fields(text: str) -> list[Any]:
-    """What is a number is compared as one."""
+    """The fields of a line; numbers are compared as numbers."""
     found: list[Any] = []
     for field in text.replace(",", " ").split():
         try:

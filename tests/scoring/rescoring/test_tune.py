@@ -1,4 +1,4 @@
-"""Weights through `charlm.tune`, against every weight of a fine grid."""
+"""Weights from `charlm.tune`, against every weight of a fine grid."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -140,7 +140,7 @@ def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     texts = {"map": rules, "split_hyphens": True, "punctuation": "drop"}
     tuned = charlm.tune(dev, refs=refs, model=run, out=weights, folds=0, **texts)
     assert tuned.text.by_rule == {"map": 2}
-    rules.unlink()  # the weights have them
+    rules.unlink()  # the file of weights has them
     test = tmp_path / "test.tsv"
     test.write_text("x\t-1\th g\nx\t-1\tc.\nx\t-1\th-g\n")
     lines: list[str] = []

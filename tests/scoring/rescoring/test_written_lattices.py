@@ -1,4 +1,4 @@
-"""Lattices that are written: decoded at the scales that are told, they give what was best here."""
+"""Written lattices, decoded at the reported scales, give what was best here."""
 
 import json
 from collections.abc import Sequence

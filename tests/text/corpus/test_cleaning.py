@@ -1,4 +1,4 @@
-"""What becomes of each raw line: kept, mended, or dropped for a reason that is counted."""
+"""Raw lines are kept, repaired, or dropped for a reason that is counted."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""The set of lines that have been seen, against Python's own."""
+"""The set of lines seen so far, against Python's own set."""
 
 import random
 

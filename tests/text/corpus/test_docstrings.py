@@ -1,4 +1,4 @@
-"""Documentation and the sentences that are found in it."""
+"""Sentences found in Python documentation."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_what_is_not_english_prose_is_left_out(text: str) -> None:
     [
         ("Return the list of names.", True),
         ("Call foo.bar() with the given name, or None.", True),
-        ("Close it.", False),  # too short to tell
+        ("Close it.", False),  # too short to decide
         ("self.a b_c d[e] f(g) to the", False),
     ],
 )

@@ -1,4 +1,4 @@
-"""The English of a small made-up installation of Python, and of the one that runs the tests."""
+"""The English text of a small fake Python installation, and of the one that runs the tests."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A text that is read once: sentences, hash and what normalising changed."""
+"""A text that is read once: its sentences, its hash, and the changes by normalisation."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Which labels a model reads."""
+"""Which noise labels a model reads."""
 
 import pytest
 

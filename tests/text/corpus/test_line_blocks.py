@@ -1,6 +1,6 @@
-"""A block's words at once are those of its lines; counts and ids are those of a line at a time.
+"""Blocks of lines give the same words, counts and ids as single lines.
 
-The truth is `read_sentences`, which takes a line at a time and knows no block.
+The reference is `read_sentences`, which reads line by line and knows no blocks.
 """
 
 import gzip

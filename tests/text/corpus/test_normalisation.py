@@ -1,4 +1,4 @@
-"""Raw lines and their tokens, in several scripts, and that doing it twice changes nothing."""
+"""Raw lines and their tokens in several scripts; normalising twice changes nothing more."""
 
 import itertools
 import json
@@ -62,7 +62,7 @@ def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) 
         ("\u0661\u066b\u0665 المغرب،", "\u0661\u066b\u0665 المغرب ،"),
         ("می\u200cخواهم\u061f", "می\u200cخواهم \u061f"),
         ("שו\u05f4ת", "שו\u05f4ת"),
-        ('צה"ל ב"הארץ"', 'צה"ל ב " הארץ "'),  # of an acronym, and before a name
+        ('צה"ל ב"הארץ"', 'צה"ל ב " הארץ "'),  # a mark within an acronym, a quote before a name
         ("ինչո՞ւ ո՛չ, լա՜վ։", "ինչո՞ւ ո՛չ , լա՜վ ։"),
         ("ma˥˩ ɑ˞ [˧]", "ma˥˩ ɑ˞ [ ˧ ]"),
         ("中文，句子。", "中文 ， 句子 。"),
@@ -103,9 +103,9 @@ def test_lower_case_spares_n_only_where_it_stands_for_numbers() -> None:
 @pytest.mark.parametrize(
     ("line", "tokens"),
     [
-        ("ΟΔΟΣ Σ", "οδος σ"),  # a final sigma is another letter
+        ("ΟΔΟΣ Σ", "οδος σ"),  # a final sigma is a different character
         ("\u0130", "i\u0307"),
-        ("J\u030c", "\u01f0"),  # composed in lower case only
+        ("J\u030c", "\u01f0"),  # has a composed form in lower case only
         ("STRASSE Straße", "strasse straße"),
         ("\u212a", "k"),
     ],
@@ -250,12 +250,12 @@ def test_a_long_word_is_cut_as_a_short_one() -> None:
 
 
 def test_time_and_memory_are_bounded_where_a_word_is_junk() -> None:
-    dotted = "a." * 20_000  # for each letter to the end of the word would take minutes
+    dotted = "a." * 20_000  # scanning to the word's end for each letter would take minutes
     assert SIMPLE(f"{dotted}bc {dotted}") == f"{'a . ' * 20_000}bc {dotted}"
     lowered = Normalisation(lower=True, tokenise="simple")
     for cached in (rules.simple_tokens, rules._lower):
         cached.cache_clear()
-    lowered("A-" * 200 + " B b")  # the words beside junk are kept, as those of other lines
+    lowered("A-" * 200 + " B b")  # words beside junk are cached, like those of other lines
     assert rules.simple_tokens.cache_info().currsize == 1
     assert rules._lower.cache_info().currsize == 2
 
@@ -292,7 +292,7 @@ def test_an_unknown_unicode_form_is_an_error_of_the_options() -> None:
     [
         ("cat", True),
         ("\u0915\u093f\u0924\u093e\u092c", True),  # Hindi, with vowel signs
-        ("\u0645\u06cc\u200c\u0631\u0648\u0645", True),  # Persian, a non-joiner within
+        ("\u0645\u06cc\u200c\u0631\u0648\u0645", True),  # Persian, with a non-joiner inside
         ("e\u0301te\u0301", True),  # NFD
         ("a1", False),
         ("a.b", False),

@@ -1,4 +1,4 @@
-"""What is odd about the words of a text, and what only looks so."""
+"""Odd properties of a text's words, and words that only look odd."""
 
 import pytest
 

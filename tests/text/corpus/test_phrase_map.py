@@ -1,4 +1,4 @@
-"""Rules of phrases: which of several is taken, what `*` stands for, and which files are refused."""
+"""Phrase rules: which of several applies, what `*` stands for, and which files are refused."""
 
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def test_what_is_no_rule_or_one_too_many_is_refused(
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"": "x"}, "map: found '\\tx'; expected words, TAB"),  # would stand before every word
+        ({"": "x"}, "map: found '\\tx'; expected words, TAB"),  # would apply before every word
         ({"a": "b", "b": "c"}, "map: 'a' becomes 'b', and that 'c' by another rule"),
     ],
 )

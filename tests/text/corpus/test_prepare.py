@@ -1,4 +1,4 @@
-"""From raw files to a corpus directory: every line accounted for, all or nothing written."""
+"""From raw files to a corpus directory: every line is accounted for; all or nothing is written."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A process that reads for another, asked here without being one."""
+"""A process that reads part of a text for another, called here in the same process."""
 
 import errno
 import io
@@ -63,7 +63,7 @@ def test_each_range_numbers_its_own_further_tokens(
 def test_a_byte_order_mark_is_one_where_the_text_begins_alone(
     text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text.write_bytes(b"a\n\xef\xbb\xbf")  # the last line is read as one without words
+    text.write_bytes(b"a\n\xef\xbb\xbf")  # the last line counts as one without words
     encoder = BlockEncoder(INVENTORY, oov_input="unk")
     [(ids, n_sentences, _)] = answers(monkeypatch, text, encoder, (2, 5))
     assert (ids.tolist(), n_sentences) == ([0], 1)

@@ -1,4 +1,4 @@
-"""Several processes on one text: they give what one gives, and end as one ends."""
+"""Several processes on one text give the same result as one, and stop in the same way."""
 
 import gzip
 import os
@@ -121,7 +121,7 @@ def test_how_many_processes_there_are(text: Path, monkeypatch: pytest.MonkeyPatc
     assert n_readers(text, threads=99) == 5  # ranges of 40 bytes in 176
     packed = text.with_suffix(".gz")
     monkeypatch.chdir(text.parent)
-    Path("-").write_bytes(text.read_bytes())  # a file, but the name means standard input
+    Path("-").write_bytes(text.read_bytes())  # a file exists, but the name means standard input
     packed.write_bytes(gzip.compress(text.read_bytes()))
     assert [n_readers(path, threads=3) for path in (packed, "-", text.parent)] == [1, 1, 1]
     monkeypatch.setattr(ranges, "LEAST_BYTES", 1_000_000)

@@ -1,4 +1,4 @@
-"""What tells that a text was not made ready, and what only looks so."""
+"""Signs that a text was not prepared, and what only looks like them."""
 
 import os
 import shutil

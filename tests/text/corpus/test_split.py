@@ -1,4 +1,4 @@
-"""Cutting a text by shares of its bytes, against going through it line by line."""
+"""Splitting a text by shares of its bytes, against a walk over it line by line."""
 
 import hashlib
 import io

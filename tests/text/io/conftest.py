@@ -1,4 +1,4 @@
-"""The ways in which a file may be packed."""
+"""The ways in which a file may be compressed."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""Writing so that a crash at any moment leaves the old content or the new, and no leftover."""
+"""Atomic writes: a crash at any moment leaves the old or the new content, and no leftover."""
 
 import errno
 import fcntl
@@ -223,7 +223,7 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int) -> No
     path.chmod(mode)
     with atomic_write(path) as file:
         (unfinished,) = set(tmp_path.iterdir()) - {path}
-        assert unfinished.stat().st_mode & 0o777 == mode  # its content is nobody else's either
+        assert unfinished.stat().st_mode & 0o777 == mode  # nobody else may read its content either
         file.write(b"new")
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", mode)
 

@@ -1,4 +1,4 @@
-"""Files in all their disguises, and the JSON of strangers."""
+"""Files: plain, compressed, cut or damaged; and JSON from strangers."""
 
 import bz2
 import errno

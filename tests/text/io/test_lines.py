@@ -1,4 +1,4 @@
-"""Lines as they stand in files: where they end, how they are numbered, what is none."""
+"""Lines of files: where they end, how they are numbered, and what is not a line."""
 
 import io
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Names that a user gives for what is written: links, streams, and what takes no file."""
+"""Output paths that a user gives: links, streams, and paths where no file can be."""
 
 import os
 import subprocess
@@ -90,7 +90,7 @@ def test_a_link_into_a_folder_that_is_missing_is_refused_before_the_work(tmp_pat
 def test_a_folder_that_may_not_be_written_to_is_refused_before_the_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to any
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as root could write anywhere
     assert refusal("file", before) == (
         "--out file: folder . may not be written to; expected one that may; choose another"
     )
@@ -127,7 +127,7 @@ def test_an_open_pipe_is_written_to_as_a_stream(folder: str) -> None:
     path = f"{folder}/{writer}"
     require_place(path, option="--out")
     write_bytes(path, b"new", through_links=True)
-    assert os.path.lexists(path)  # it is not closed, and was not replaced
+    assert os.path.lexists(path)  # the stream is neither closed nor replaced
     os.close(writer)
     with open(reader, "rb") as file:
         assert file.read() == b"new"

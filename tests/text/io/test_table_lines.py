@@ -1,4 +1,4 @@
-"""What is taken for CSV, and what for names of columns; and what must not be."""
+"""What is recognised as CSV or as column names, and what must not be."""
 
 import pytest
 

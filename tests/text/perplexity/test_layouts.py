@@ -1,4 +1,4 @@
-"""The layouts byte by byte, and read again by the rules of the programs that read them."""
+"""The layouts byte by byte, read back by the rules of the programs that use them."""
 
 import json
 import re
@@ -20,7 +20,7 @@ EMPTY = ScoredSentence((), (), (), (-0.5,))
 
 
 def test_srilms_two_lines_are_those_that_srilm_printed_for_a_real_text() -> None:
-    # SRILM printed -68.95484; the digit more is within what it rounded away.
+    # SRILM printed -68.95484; the extra digit lies within its rounding.
     perplexity = Perplexity(Counts(n_sentences=1, n_words=36), Log10Sums(-68.954844))
     assert srilm_total("ami-dev.txt", perplexity) == (
         "file ami-dev.txt: 1 sentences, 36 words, 0 OOVs\n"
@@ -76,7 +76,7 @@ def best_mix_fields(line: str) -> list[str]:
     return re.split(r"[ \t\n]+", line.strip(" \t\n"))
 
 
-# Of SRILM's own -debug 2 output: 1 `p(`, 2 word, 7 tag, 10 log probability; awk counts from 1.
+# SRILM's own -debug 2 output: 1 `p(`, 2 word, 7 tag, 10 log probability; awk counts from 1.
 OF_SRILM = "\tp( know | we ...) \t= [3gram] 0.0012054 [ -2.91887 ]"
 AWKWARD = ("(", "|", ")", "=", "[nn]", "p(", "...)", "[", "a\u00a0b", "\u2028", "\u0085")
 
@@ -93,7 +93,7 @@ def test_compute_best_mix_finds_word_tag_and_log_probability(word: str) -> None:
     assert [float(fields[9]) for fields in read] == [-1.5, -2.25, -0.75]
 
 
-# What KenLM's query printed of a real model, but for the length of the matched n-grams.
+# Printed by KenLM's query for a real model, except for the length of the matched n-grams.
 OF_KENLM = (
     "is=18 1 -2.7017515\tthis=65 1 -0.8656755\tan=188 1 -2.3518038\tEnglish=3600 1 -2.768621\t"
     "sentence=7252 1 -2.3785648\t?=73 1 -2.4919968\t</s>=2 1 -0.22995311\tTotal: -13.788365 OOV: 0"
@@ -103,7 +103,7 @@ OF_KENLM = (
 def test_kenlms_line_is_the_one_that_kenlm_printed_to_seven_digits() -> None:
     fields = [re.split("[= ]", field) for field in OF_KENLM.split("\t")[:-1]]
     words = tuple(field[0] for field in fields[:-1])
-    ids = tuple(int(field[1]) - 1 for field in fields[:-1])  # ours have no <s>
+    ids = tuple(int(field[1]) - 1 for field in fields[:-1])  # charlm's ids have no <s>
     log10_probs = tuple(float(field[3]) for field in fields)
     sentence = ScoredSentence(words, ids, (True,) * len(words), log10_probs)
     rounded = re.sub(r"-\d\.\d{7,}", lambda m: f"{float(m[0]):.7g}", OF_KENLM)

@@ -1,4 +1,4 @@
-"""Counts and perplexities against hand calculations and against figures that SRILM printed."""
+"""Counts and perplexities against hand calculations and figures printed by SRILM."""
 
 import json
 import math
@@ -35,7 +35,7 @@ def test_every_perplexity_divides_by_its_own_denominator() -> None:
 
 
 def test_ppl_and_ppl1_are_those_that_srilm_printed_for_a_real_text() -> None:
-    counts = Counts(n_sentences=1, n_words=36)  # 39 words, 3 of them OOVs, in its own way to count
+    counts = Counts(n_sentences=1, n_words=36)  # 39 words, 3 of them OOVs, as SRILM counts
     perplexity = Perplexity(counts, Log10Sums(-68.95484))
     assert perplexity.ppl == pytest.approx(73.05407, rel=1e-6)
     assert perplexity.ppl1 == pytest.approx(82.30237, rel=1e-6)
@@ -54,7 +54,7 @@ def test_tokens_of_probability_zero_leave_sum_and_denominator() -> None:
         (Counts(n_sentences=1), -1.0, "ppl1"),  # no words
         (Counts(), 0.0, "ppl"),
         (Counts(), 0.0, "bits_per_character"),
-        (Counts(1, 1), -700.0, "ppl"),  # 10 to the 350: no such number
+        (Counts(1, 1), -700.0, "ppl"),  # 10 to the 350 is not a float
     ],
 )
 def test_a_perplexity_that_does_not_exist_is_none(

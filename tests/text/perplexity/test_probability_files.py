@@ -1,4 +1,4 @@
-"""Releases of probabilities: what is read, which word each line is of, and what is refused."""
+"""Published probabilities: how they are read, the word of each line, and what is refused."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scores of words as SRILM and charlm leave them, and files that are not quite that."""
+"""Word scores as SRILM and charlm write them, and malformed files."""
 
 import gzip
 import math

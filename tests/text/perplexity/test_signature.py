@@ -1,4 +1,4 @@
-"""Signatures name what a perplexity depends on, and leave out what does not apply."""
+"""Signatures name everything on which a perplexity depends, and nothing that does not apply."""
 
 import hashlib
 from pathlib import Path

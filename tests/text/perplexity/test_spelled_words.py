@@ -1,4 +1,4 @@
-"""What spelled words add to a text's figures, by hand."""
+"""What spelled words add to the figures of a text, by hand."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The vocabulary of a corpus directory, and what it leaves out."""
+"""The vocabulary of a corpus directory, and what is left out of it."""
 
 import json
 import os
@@ -160,7 +160,7 @@ def test_words_that_a_file_of_morphs_lacks_are_told_where_letters_are_all_they_g
     (tmp_path / "train.txt").write_text("dogs dogs cats cats do do a a so so\n")
     (tmp_path / "morphs.tsv").write_text("dogs\tdog s\ndo\tdo\n")
     result = vocab(data=tmp_path, morphs=str(tmp_path / "morphs.tsv"))
-    assert result.n_in_letters == 2  # cats and so; a is one letter as it is
+    assert result.n_in_letters == 2  # cats and so; a has only one letter anyway
 
 
 def test_a_segmenter_that_does_not_exist_is_found_before_the_corpus_is_read(data: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_pipe_in_the_place_of_out_is_refused_and_not_read(
 ) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    # Reading one, as `--out /dev/stdout | less` has it, would wait for ever.
+    # Reading a pipe, as in `--out /dev/stdout | less`, would wait for ever.
     monkeypatch.setattr("charlm.text.vocabulary.build_vocabulary.load_inventory", pytest.fail)
     with pytest.raises(ConfigError, match="pipe: is a device or a pipe; expected a file"):
         vocab(data=corpus_dir, out=pipe)

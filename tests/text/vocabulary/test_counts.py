@@ -1,4 +1,4 @@
-"""Counts on the disk are those in memory, and nobody sees where they lie."""
+"""Counts on disk equal those in memory, and do not depend on where they are."""
 
 import errno
 import io
@@ -56,7 +56,7 @@ def test_a_table_that_is_full_goes_to_the_disk_and_changes_nothing(
     found = count_file(text)
     assert isinstance(found.tokens, Counter) == (most == 10)
     assert dict(found.tokens.items()) == Counter(WORDS)
-    assert dict(found.tokens.items()) == Counter(WORDS)  # a second time
+    assert dict(found.tokens.items()) == Counter(WORDS)  # iterating a second time
     assert (found.n_words, found.n_sentences) == (len(WORDS), len(WORDS))
     assert inventory_of(found, size=4) == inventory_of(count_text([[w] for w in WORDS]), size=4)
 

@@ -1,4 +1,4 @@
-"""A text as form ids, kept on the disk: taken as it is, or made anew where it is not whole."""
+"""A text as form ids cached on disk: used if complete, else encoded again."""
 
 import json
 from functools import partial
@@ -137,7 +137,7 @@ def array(*ids: int) -> bytes:
         array(2, 4, 3, 0, 0, 3, 1, 4, 5, 0) + b"\0",
         array(2, 4, 3, 0, 0, 3, 1, 4, -1, 0),
         array(2, 4, 3, 0, 0, 3, 1, 4, 6, 0),  # four words and two spellings: 5 is the last
-        array(2, 4, 3, 0, 0, 3, 1, 5, 5, 0),  # as many, and each has a word or spelling
+        array(2, 4, 3, 0, 0, 3, 1, 5, 5, 0),  # as many tokens, each with a word or spelling
         b"",
     ],
     ids=["halved", "cut", "longer", "negative", "too large", "changed", "empty"],

@@ -1,4 +1,4 @@
-"""A vocabulary that takes in the words of another text."""
+"""A vocabulary extended by the words of another text."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def test_it_has_the_words_of_both_by_their_counts_in_the_text(known: Inventory) 
 def test_characters_keep_their_numbers_and_new_ones_follow(known: Inventory) -> None:
     found = grown(known, TEXT)
     assert found.characters[: len(known.characters)] == known.characters
-    # What stands twice in the text is read: k of barked, and not ö.
+    # Letters are added from words that occur twice: k of barked, and not ö.
     assert set(found.characters) - set(known.characters) == set("rkbe") - set(known.characters)
     assert found.max_word_length == 9
 

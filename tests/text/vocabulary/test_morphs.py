@@ -1,4 +1,4 @@
-"""Morphs of words: ids, stored segmentations, the search for others, and their JSON."""
+"""Morphs of words: ids, stored segmentations, the search for other words, and their JSON."""
 
 import json
 import math

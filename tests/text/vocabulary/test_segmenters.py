@@ -1,4 +1,4 @@
-"""Segmenters: sentencepiece as it encodes itself, Morfessor, and files with lines that break."""
+"""Segmenters: sentencepiece as it encodes itself, Morfessor, and files with broken lines."""
 
 import io
 import math
@@ -103,7 +103,7 @@ def test_words_that_hold_what_sentencepiece_marks_with_are_segmented_like_others
     model = morphs_of("sentencepiece:99", {"<unk>s": 5, "a\u2581b": 5, "\u2585c": 2, "c": 2})
     for word, morphs in model.segmentations.items():
         assert "".join(morphs) == word
-    assert model.ids("\u2585c")[0] == 1  # a block that it keeps to itself: the unknown morph
+    assert model.ids("\u2585c")[0] == 1  # a block character that it reserves: the unknown morph
 
 
 def test_words_are_segmented_as_far_as_they_are_read() -> None:
@@ -133,10 +133,10 @@ def file(tmp_path: Path) -> Path:
 def test_a_file_gives_each_word_its_morphs(file: Path) -> None:
     model = morphs_of(str(file), IN_FILE)
     assert model.segmentations == {
-        "redo": ("re", "do"),  # + between blanks stands between morphs
+        "redo": ("re", "do"),  # + between blanks separates morphs
         "went": ("go", "ed"),
         "undo": ("un", "do"),
-        "c+d": ("c", "+", "d"),  # unless the word is spelled with it
+        "c+d": ("c", "+", "d"),  # unless the word itself has it
         "+": ("+",),
     }
 
@@ -282,7 +282,7 @@ def test_morfessors_segmentations_and_the_shares_of_its_morphs_are_kept(
     assert model.segmentations["undo"] == ("un", "do")
     assert model.morphs == ("un", "do", "it")
     assert model.costs == pytest.approx([-math.log(2 / 4), -math.log(1 / 4), -math.log(1 / 4)])
-    assert model.segmentations["b" * 66] == ("b",) * 66  # too long for it
+    assert model.segmentations["b" * 66] == ("b",) * 66  # too long for the segmenter
 
 
 def test_morfessor_itself_finds_endings_and_gives_the_same_twice() -> None:

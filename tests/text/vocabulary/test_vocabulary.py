@@ -1,4 +1,4 @@
-"""Words and characters of a text: ids, counts, spellings, and the file that keeps them."""
+"""Words and characters of a text: ids, counts, spellings, and the file that stores them."""
 
 import hashlib
 import json
@@ -41,11 +41,11 @@ def test_ids_go_by_falling_count_and_then_by_alphabet() -> None:
     [
         ([], {}, ["b", "a", "c"], 2),  # no <unk> in the text: types seen once become it
         ([["<unk>"]], {}, ["b", "a", "c", "d", "é"], 1),  # <unk> in the text: all types are words
-        ([["<unk>:xy"]], {}, ["b", "a", "c", "d", "é"], 1),  # and <unk>:form is <unk>, too
+        ([["<unk>:xy"]], {}, ["b", "a", "c", "d", "é"], 1),  # <unk>:form counts as <unk>
         ([], {"min_count": 1}, ["b", "a", "c", "d", "é"], 0),
         ([["<unk>"]], {"min_count": 3}, ["b"], 7),
         ([], {"size": 4}, ["b", "a"], 4),
-        ([], {"size": 100}, ["b", "a", "c", "d", "é"], 0),  # a size asks for rare words, too
+        ([], {"size": 100}, ["b", "a", "c", "d", "é"], 0),  # a size admits rare words
         ([], {"size": 100, "min_count": 2}, ["b", "a", "c"], 2),
     ],
 )
@@ -126,13 +126,13 @@ def test_a_stray_unk_is_told_where_it_makes_rare_words_known(
 ) -> None:
     text = [["the"] * n_words, ["once"], ["<unk>"] * n_unk]
     assert len(inventory_of(text).signs) == n_told
-    assert not inventory_of(text, min_count=2).signs  # which makes an <unk> of it
+    assert not inventory_of(text, min_count=2).signs  # this makes the rare word <unk>
 
 
 def test_the_share_of_words_that_are_phrases_is_of_words_alone() -> None:
     phrase = "วันนี้อากาศดีมากเราไปเดินเล่นกันเถอะ"
     text = [*([[phrase, "ดี"]] * 3), *([[word] for word in "abcdef"])]
-    (sign,) = inventory_of(text).signs  # of nine </s> and six <unk> none is a word
+    (sign,) = inventory_of(text).signs  # nine </s> and six <unk> do not count as words
     assert sign.startswith("50% of the words are whole phrases")
 
 

@@ -1,4 +1,4 @@
-"""An estimate costs steps and changes nothing."""
+"""An estimate takes a few steps and changes nothing."""
 
 import itertools
 import re
@@ -116,9 +116,9 @@ def test_an_optimiser_keeps_so_many_numbers_for_a_weight(
 @pytest.mark.parametrize(
     ("recipe", "new", "kept"),
     [
-        ((), 0, 1),  # a checkpoint of the weights
-        (("optimiser.type=adam",), 2, 3),  # with two averages of gradients
-        (("optimiser.type=adam", "averaging.type=ema"), 3, 4),  # with their own averages
+        ((), 0, 1),  # a checkpoint holds the weights
+        (("optimiser.type=adam",), 2, 3),  # and two averages of gradients
+        (("optimiser.type=adam", "averaging.type=ema"), 3, 4),  # and averages of the weights
         (("averaging.type=nt-asgd",), 1, 2),
     ],
 )

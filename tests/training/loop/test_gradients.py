@@ -1,4 +1,4 @@
-"""Gradients made ready for a step, against dense ones and torch's own clipping."""
+"""Gradients prepared for a step, against dense ones and torch's own clipping."""
 
 import pytest
 import torch

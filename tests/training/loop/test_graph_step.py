@@ -1,4 +1,4 @@
-"""Recorded steps: on the CPU against ordinary ones and a stand-in for torch's graphs; on a GPU."""
+"""Recorded steps: on the CPU against plain steps, with a stand-in for CUDA graphs; on a GPU."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ MODERN = (
     "recipe.schedule.type=linear",
     "recipe.oov_input=spelling",
 )
-# Letters and words go in, and come out by a mixture of softmaxes; states begin anew.
+# Letters and words as input, a mixture of softmaxes as output; states are reset.
 NGRAMS = (
     *MODERN,
     "encoder.type=add",
@@ -151,7 +151,7 @@ def test_thirty_graph_steps_are_the_ordinary_ones_in_float64(
     """Two epochs of fifteen chunks, the last of which lacks words; forms are padded to 64."""
     options = {"overrides": (*_beside(overrides, tiny), *overrides), "bptt": 3}
     if overrides == PRETRAINED:
-        options["epochs"] = 3  # of words, of letters, of both
+        options["epochs"] = 3  # one each for words, letters, and both
     train_toy("ordinary", **options)
     recorded()
     train_toy("graph", **options)
@@ -438,7 +438,7 @@ def test_nothing_waits_for_the_gpu_within_a_step(
     try:
         for step in range(5):
             trainer.step(trainer.batches.batch(step))
-        with pytest.raises(RuntimeError, match="synchroniz"):  # or the steps have shown nothing
+        with pytest.raises(RuntimeError, match="synchroniz"):  # else the steps have proved nothing
             float(number)
     finally:
         torch.cuda.set_sync_debug_mode("default")

@@ -1,4 +1,4 @@
-"""What a batch's loss is summed over, and how often it is computed beside a criterion's."""
+"""Over what a batch's loss is summed, and how often it is computed beside a criterion's."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -66,7 +66,7 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
         alone.objective.modules["past_decode"].load_state_dict(learned)
     alone.model.load_state_dict(together.model.state_dict())
     expected = [torch.zeros_like(p) for p in alone.parameters]
-    for step in range(4):  # sentences alone have no padding
+    for step in range(4):  # single sentences have no padding
         batch = alone.batches.batch(step)
         alone.stepping.gradients(batch)
         for total, p in zip(expected, alone.parameters, strict=True):

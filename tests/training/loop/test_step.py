@@ -1,7 +1,7 @@
-"""Steps of the recipe of Kim et al. against steps computed word by word, in float64.
+"""Steps of Kim et al.'s recipe against steps computed word by word, in float64.
 
-The slow model shares no code with charlm: no batch, no table of forms, no LSTM of torch's; it keeps
-the parameters' names alone.
+The slow model shares no code with charlm: it has no batches, no table of forms and no torch LSTM.
+It keeps only the names of the parameters.
 """
 
 import math
@@ -180,7 +180,7 @@ def test_the_clipped_norm_counts_the_padding_row(
     for batch in trainer.batches.from_step(0):
         trainer.step(batch)
     without, _ = slow_steps(before, inventory, clip=0.3, divisor="streams", norm_has_padding=False)
-    assert difference(copied(trainer), without) > 1e-4  # 100 times what rounding makes
+    assert difference(copied(trainer), without) > 1e-4  # 100 times the rounding error
 
 
 def test_the_padding_row_is_zero_before_and_after_a_step_though_it_has_a_gradient(

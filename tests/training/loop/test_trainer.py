@@ -1,4 +1,4 @@
-"""What an epoch leaves behind, what stops it, and batches that are made ahead."""
+"""What an epoch leaves behind, what stops it, and batches that are prepared ahead."""
 
 import math
 from collections.abc import Callable, Iterator

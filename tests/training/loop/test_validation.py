@@ -1,4 +1,4 @@
-"""The validation text divided among processes: together they read what one does."""
+"""Validation divided among processes reads together what one process reads."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Averages of weights against sums written out, and the trigger against the published loop."""
+"""Averaged weights against sums written out, and the trigger against the published loop."""
 
 from itertools import accumulate, product
 from math import comb
@@ -88,8 +88,8 @@ def test_ema_begins_with_the_first_step() -> None:
         ([9, 8, 7, 6, 5, 4, 3], 5, False),
         ([1, 9, 9, 9, 9, 9], 5, False),  # the first lies only five epochs before the last
         ([1, 9, 9, 9, 9, 9, 9], 5, True),
-        ([9, 1, 9, 9, 9, 9, 9], 5, False),  # worse than the second, but it is too near
-        ([9, 9, 9, 9, 9, 9, 9], 5, False),  # as bad is not worse
+        ([9, 1, 9, 9, 9, 9, 9], 5, False),  # worse than the second, but that one is too recent
+        ([9, 9, 9, 9, 9, 9, 9], 5, False),  # equal is not worse
     ],
 )
 def test_nt_asgd_begins_after_an_epoch_worse_than_the_best_of_long_before(
@@ -131,7 +131,7 @@ def test_averages_stand_in_the_model_for_a_while() -> None:
     parameter = torch.tensor([2.0], requires_grad=True)
     averages = Averages([parameter])
     with averages.in_place():
-        assert parameter.item() == 2.0  # there are none yet
+        assert parameter.item() == 2.0  # there is no average yet
     averages.update(1.0)
     parameter.data.fill_(7.0)
     with pytest.raises(RuntimeError), averages.in_place():

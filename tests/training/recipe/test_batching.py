@@ -1,4 +1,4 @@
-"""Streams and sentences: every token once, from the one before it, the same in any order."""
+"""Streams and sentences: every token once, from the one before it, and reproducible order."""
 
 import numpy as np
 import pytest
@@ -185,7 +185,7 @@ def test_a_partial_shuffle_rotates_each_stream_by_itself(source: BatchSource) ->
             offsets.add((number, rotations.index(turned)))
     assert len(offsets) > 2 * len(pieces)
     starts = [[k for n, k in offsets if n == number] for number in range(len(pieces))]
-    assert len(set(map(tuple, map(sorted, starts)))) > 1  # not the same for all
+    assert len(set(map(tuple, map(sorted, starts)))) > 1  # not the same in all epochs
 
 
 def test_a_state_begins_anew_only_where_a_sentence_has_ended(source: BatchSource) -> None:
@@ -220,7 +220,7 @@ def test_sentences_stand_alone_padded_and_begin_with_the_end_of_none(source: Bat
 
 
 def test_sentences_of_a_pool_stand_beside_those_of_like_length(source: BatchSource) -> None:
-    some = of_epoch(SentenceBatching(pool=4).over(source), 0)  # all of them are one pool
+    some = of_epoch(SentenceBatching(pool=4).over(source), 0)  # all sentences are one pool
     lengths = sorted(sorted((b.words_TB >= 0).sum(0).tolist()) for b in some)
     assert lengths == [[1, 2, 2], [3, 3, 4], [5, 6, 7], [8]]
 

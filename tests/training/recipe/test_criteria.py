@@ -1,4 +1,4 @@
-"""Criteria against closed forms on a few words, and where they lead."""
+"""Criteria against closed forms on a few words, and the scores that they lead to."""
 
 import math
 
@@ -134,7 +134,7 @@ def test_the_gradient_of_the_sampled_softmax_nears_that_of_the_softmax() -> None
     sampled = output.s_V.grad
     output.s_V.grad = None
     output.nll(h, WORDS).sum().backward()
-    # The word itself is no noise there, so that each gradient lacks its own share.
+    # The word itself does not count as noise, so that each gradient lacks its own share.
     assert sampled is not None
     assert output.s_V.grad is not None
     assert torch.sign(sampled).tolist() == torch.sign(output.s_V.grad).tolist()

@@ -1,6 +1,6 @@
-"""Initial draws: which parameter is drawn how, moments, bounds, orthogonality, same seed same bits.
+"""Initial weights: how each parameter is drawn, moments, bounds, orthogonality, seeds.
 
-The models are torch's modules with charlm's names; what a bound should be is worked out by hand.
+The models are torch's modules with charlm's names; the expected bounds are computed by hand.
 """
 
 import math
@@ -103,7 +103,7 @@ def test_every_place_of_a_model_is_known_for_what_it_is() -> None:
 
 def test_an_input_kernel_may_hold_fewer_gates_than_the_recurrent_one() -> None:
     cell = nn.Module()
-    cell.weight_ih_l0 = nn.Parameter(torch.empty(10, 7))  # as MUT2's, whose reset gate takes x
+    cell.weight_ih_l0 = nn.Parameter(torch.empty(10, 7))  # as in MUT2, whose reset gate reads x
     cell.weight_hh_l0 = nn.Parameter(torch.empty(15, 5))
     assert [(role.kind, role.n_stacked) for role in parameter_roles(cell)] == [
         ("input", 2),
@@ -221,7 +221,7 @@ def test_each_matrix_of_a_log_bilinear_model_has_fans_of_its_own(
     nn.init.ones_(context.history.first)
     initialisation.apply(context)
     assert reaches(context.weight.detach(), math.sqrt(6 / 80))
-    assert not context.history.first.any()  # which no word is mapped by
+    assert not context.history.first.any()  # which maps no word
 
 
 @pytest.mark.parametrize(

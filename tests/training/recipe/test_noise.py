@@ -1,4 +1,4 @@
-"""Words that others replace in training: how often, by which, and what stays as it is."""
+"""Words replaced by others in training: how often, by which, and what is not replaced."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_noise_changes_what_goes_in_and_not_what_is_predicted(
     batches = list(zip(plain.from_step(0), noised.from_step(0), strict=True))
     assert all(torch.equal(one.words_TB, other.words_TB) for one, other in batches)
     n_changed = sum(int((fed_in(one) != fed_in(other)).sum()) for one, other in batches)
-    # 60 of A, 60 of B, 40 of C: their followers repeat, since the text is twenty times the same.
+    # 60 of A, 60 of B, 40 of C: followers repeat, since the text is twenty times the same.
     assert 0 < n_changed < 60
 
 

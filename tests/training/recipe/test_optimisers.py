@@ -1,7 +1,7 @@
 """Optimisers against their equations in plain numbers, and through a checkpoint.
 
-The equations are those of the papers with torch's ε and schedules, as its documentation prints
-them; each generator takes gradients and gives the parameter after every step.
+The equations are those of the papers, with torch's ε and schedules as in its documentation. Each
+generator takes gradients and yields the parameter after every step.
 """
 
 import math
@@ -23,7 +23,7 @@ from charlm.training.train import Silence
 FAMILY = Family("optimiser", Optimiser, OPTIMISERS)
 TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]
-# A quadratic bowl: the gradient at p is 3 p − 1, so that what a step does shows in the next one.
+# A quadratic bowl: the gradient at p is 3 p − 1, so that each step affects the next.
 START, N_STEPS = 0.7, 12
 
 
@@ -184,7 +184,7 @@ def test_the_rate_that_is_set_before_a_step_is_the_one_that_it_is_made_with(kind
 
 @pytest.mark.parametrize("kind", OPTIMISERS)
 def test_a_parameter_without_a_gradient_stays_where_it_is(kind: str) -> None:
-    # A training of phases: the character side has none while words alone are read.
+    # In a training with phases, the character side has no gradient while words alone are read.
     moved, left = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(3))
     steps = OPTIMISERS[kind](weight_decay=0.1).over([moved, left])  # type: ignore[call-arg]
     moved.grad = torch.ones(2)
@@ -212,7 +212,7 @@ class Stopping(Silence):
         raise StoppedError
 
 
-SLOTS = {  # what torch keeps for a parameter between steps
+SLOTS = {  # torch's state of a parameter between steps
     "sgd": {"momentum_buffer"},
     "adam": {"step", "exp_avg", "exp_avg_sq"},
     "adamw": {"step", "exp_avg", "exp_avg_sq"},

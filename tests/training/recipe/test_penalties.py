@@ -1,4 +1,4 @@
-"""Penalties by hand, past-decode regularisation against its equation, and across a stop."""
+"""Penalties by hand, past-decode regularisation against its equation, and resuming."""
 
 import math
 from collections.abc import Callable
@@ -149,7 +149,7 @@ def test_in_bf16_it_is_about_the_same(decoder: PastDecoder, output: Softmax, h_N
 @pytest.fixture
 def trainer_of(inventory: Inventory, new_trainer: MakeTrainer) -> MakeTrainer:
     """A trainer of two streams, whose recipe holds what is given."""
-    ids = np.array([2, 3, 5, 0, 2, 2, 0], np.int32)  # 5: a form that is no word
+    ids = np.array([2, 3, 5, 0, 2, 2, 0], np.int32)  # 5: a form outside the vocabulary
     text = EncodedText(ids, ("ab",), 2, "")
     parts = {
         "encoder": {"type": "word", "dim": 2},
@@ -175,7 +175,7 @@ def test_the_words_are_those_fed_in_and_the_loss_is_a_sum_like_the_criterions(
     assert trainer.objective.past_decoder is not None
     found = trainer.objective.past_decoder.bias.grad
     assert found is not None
-    # Streams of 2 3 5 0 and 2 2 0 are fed 0 2 3 5 and 0 2 2; 5 is <unk>, and the last feeds no one.
+    # Streams of 2 3 5 0 and 2 2 0 are fed 0 2 3 5 and 0 2 2; 5 is <unk>, the last token is not fed.
     times_fed = [2, 1, 3, 1, 0]
     expected = [0.25 * (7 / 5 - n) / number for n in times_fed]
     assert found.tolist() == pytest.approx(expected, abs=1e-6)

@@ -1,4 +1,4 @@
-"""What a recipe may say, and what it leaves out."""
+"""Recipes: what they accept, and their defaults."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ def test_an_option_of_the_part_that_a_recipe_leaves_out_is_that_of_its_default()
 @pytest.mark.parametrize(
     ("recipe", "n_tokens", "n_processes", "size"),
     [
-        ({}, 930_000, 1, 64),  # 133, of which 64 are the most
+        ({}, 930_000, 1, 64),  # 133, limited to 64
         ({}, 300_000, 1, 40),  # 42.9
         ({}, 100_000, 1, 16),  # 14.3
         ({}, 100_000, 3, 15),

@@ -1,4 +1,4 @@
-"""Rates of epochs and steps by hand, from the papers and the code that was published with them."""
+"""Rates of epochs and steps by hand, from the papers and the code published with them."""
 
 import math
 from typing import Any
@@ -56,12 +56,12 @@ def test_every_schedule_is_built_from_its_settings(kind: str) -> None:
     ("ppls", "rate"),
     [
         ([200.0], 1.0),
-        ([200.0, 199.5], 1.0),  # the third epoch is the first that may halve
+        ([200.0, 199.5], 1.0),  # the rate can be halved from the third epoch on
         ([200.0, 150.0, 149.5], 0.5),
         ([200.0, 150.0, 149.0], 1.0),  # a gain of exactly 1.0 is enough
         ([200.0, 150.0, 149.0009765625], 0.5),
         ([200.0, 150.0, 160.0], 0.5),
-        ([100.0, 150.0, 148.0], 1.0),  # against the epoch before, not against the best
+        ([100.0, 150.0, 148.0], 1.0),  # compared with the epoch before, not with the best
         ([100.0, 150.0, 160.0, 158.0], 1.0),
         ([100.0, 90.0, 80.0, 80.0], 0.5),
     ],
@@ -105,7 +105,7 @@ def test_the_rate_is_divided_after_each_epoch_from_the_kth_on() -> None:
 
 
 def test_zarembas_large_model_has_its_full_rate_for_fifteen_epochs() -> None:
-    # Their loop: epoch is 1.0 when the first has ended; where it is over 14, the rate is divided.
+    # In their loop, epoch is 1.0 when the first has ended; if it is over 14, the rate is divided.
     rate, expected = 1.0, [1.0]
     for epoch in range(1, 20):
         rate = rate / 1.15 if epoch > 14 else rate

@@ -1,1 +1,1 @@
-"""Runs held against Kneser–Ney in their own words."""
+"""Runs compared with Kneser–Ney models over the same words."""

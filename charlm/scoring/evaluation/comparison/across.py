@@ -1,7 +1,8 @@
-"""One table across data sets, of what `charlm compare-kn --json` found on each.
+"""One table across data sets, from what `charlm compare-kn --json` found on each.
 
-A column is a training text and a measured one in one vocabulary: what was compared in several calls
-(an order of Kneser–Ney each, say) stands together only where all three are the same.
+A column stands for one training text, one measured text and one vocabulary. Results of several
+calls, for example with different orders of Kneser–Ney, share a column only if all three are the
+same.
 """
 
 import re
@@ -22,7 +23,7 @@ BASELINE = re.compile(r"KN-(\d+)")
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Which comparisons stand in one table, and in which state."""
+    """Which comparisons go into the table, and in which state."""
 
     files: Annotated[
         str | Path | Sequence[str | Path],
@@ -42,26 +43,26 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class Cell:
-    """A model on a data set."""
+    """The figures of one model on one data set."""
 
-    ppl: float | None  # None: larger than any number
-    percent: float | None  # of Kneser–Ney's perplexity, more (+) or less (-); None of itself
-    low: float | None  # the 95 % interval of the difference, in the same per cent
+    ppl: float | None  # None: too large for a floating-point number
+    percent: float | None  # change from Kneser–Ney's perplexity, + or -; None for itself
+    low: float | None  # the 95 % interval of that change, in per cent as well
     high: float | None
     signature: str | None
 
 
 @dataclass(frozen=True)
 class Column:
-    """A data set: its sizes as Kim et al. count them, and each model's figures."""
+    """One data set: its sizes as Kim et al. count them, and the figures of each model."""
 
     name: str
     baseline: str  # the Kneser–Ney model of the highest order
     n_words: int  # V
-    n_characters: int | None  # C; None where the file is of an older charlm
+    n_characters: int | None  # C; None where an older charlm wrote the file
     n_morphs: int | None  # M; None where words are not segmented
     n_train_tokens: int | None
-    n_tokens: int  # of the text measured
+    n_tokens: int  # tokens of the measured text
     cells: Mapping[str, Cell]
 
 
@@ -74,7 +75,7 @@ class Table(ShortRepr):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The rows: Kneser–Ney by its order, then models as they come, a mixture behind its own."""
+        """The rows: Kneser–Ney by order, then models as given, each followed by its mixture."""
         names = list(dict.fromkeys(name for column in self.columns for name in column.cells))
         return tuple(sorted(names, key=lambda name: _order(name) or 10))
 
@@ -84,7 +85,7 @@ class Table(ShortRepr):
 
 @dataclass
 class _Found:
-    """What the files say of one data set."""
+    """What the files say about one data set."""
 
     file: str
     path: Path
@@ -95,7 +96,7 @@ class _Found:
 
 @keywords(TableOptions)
 def table(options: TableOptions) -> Table:
-    """The table of the files' comparisons, with the data sets in the order of the files.
+    """A table of the files' comparisons, with data sets in the order given.
 
     >>> found = charlm.compare_kn(data="corpus", order=2)
     >>> with open("corpus.json", "w") as file:
@@ -105,8 +106,8 @@ def table(options: TableOptions) -> Table:
 
     Raises:
         ConfigError: no file, or standard input twice.
-        DataError: a file that compare-kn did not write, or of several vocabularies; two
-            vocabularies of one data set; a model with two different figures, or no such state.
+        DataError: a file that compare-kn did not write, or that has several vocabularies; two
+            vocabularies for one data set; one model with different figures; a missing state.
     """
     files = several(options.files)
     if not files:
@@ -124,7 +125,7 @@ def table(options: TableOptions) -> Table:
 
 
 def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Found]:
-    """The comparison in a file, behind what tells its texts."""
+    """The key of a file's texts, and the comparison in the file."""
     if not content.startswith((b"{", b"[")):
         raise DataError(
             f"{file}: no JSON; expected what `charlm compare-kn --json` prints; add --json there"
@@ -172,7 +173,7 @@ def _join(known: _Found, found: _Found, *, state: str) -> None:
 
 
 def _names(paths: list[Path]) -> list[str]:
-    """The last folder of each path, and as many before it as it takes to tell them apart."""
+    """The last folder of each path, and as many before it as it takes to tell the paths apart."""
     for n in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         names = ["/".join(path.parts[-n:]) for path in paths]
         if len(set(names)) == len(names):
@@ -181,7 +182,7 @@ def _names(paths: list[Path]) -> list[str]:
 
 
 def _order(name: str) -> int | None:
-    """Of a Kneser–Ney model; None of another."""
+    """The order of a Kneser–Ney model; None for any other model."""
     match = BASELINE.fullmatch(name)
     return int(match[1]) if match else None
 

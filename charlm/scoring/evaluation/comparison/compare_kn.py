@@ -1,7 +1,7 @@
 """Neural models against Kneser–Ney on one corpus, alone and interpolated word by word.
 
-Models with the same words share a Kneser–Ney model in these words; models with other words have
-another one, and perplexities of different groups are not comparable.
+Models with the same words share one Kneser–Ney model over these words. Models with other words are
+compared with another Kneser–Ney model, and perplexities of the two groups are not comparable.
 """
 
 from collections.abc import Sequence
@@ -22,21 +22,21 @@ from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, vocabular
 
 @keywords(CompareKnOptions)
 def compare_kn(options: CompareKnOptions) -> Comparison:
-    """Runs against the interpolated modified Kneser–Ney model of `data`, estimated on the spot.
+    """Compare runs with an interpolated modified Kneser–Ney model, estimated on `data` on the spot.
 
-    Without a run Kneser–Ney is measured alone, in the words of the file or run `vocab`, or else in
-    those that `charlm vocab` would list: unless the text holds `<unk>` itself, types seen once
-    become `<unk>`, while `ngram_baseline` keeps them all, so the two are not comparable. Weights of
-    mixtures are fitted on valid.txt.
+    Without a run, Kneser–Ney is measured alone. Its words are those of the file or run `vocab`, or
+    else those that `charlm vocab` would list: unless the text holds `<unk>` itself, types seen once
+    become `<unk>`. `ngram_baseline` keeps all types, so its perplexities are not comparable with
+    these. The weights of mixtures are fitted on valid.txt.
 
     >>> found = charlm.compare_kn(data="corpus", model="exp/first", order=3)
     >>> [system.name for system in found.groups[0].systems]
     ['KN-3', 'first', 'first+KN-3']
 
     Raises:
-        ConfigError: an option that does not exist or a number out of range; a run given twice; both
-            runs and a vocabulary.
-        DataError: a text or run that is not what was expected; a model that gives no numbers.
+        ConfigError: an option that does not exist or a number out of range; one run given twice;
+            both runs and a vocabulary.
+        DataError: a text or run that is not as expected; a model that gives no finite numbers.
     """
     require_all_words(parse_pruning(options.prune))
     models = several(options.model)
@@ -54,7 +54,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
 
 
 def _require_text(data: str | Path, split: str) -> None:
-    """Raise for a missing or empty text before time is spent on the others."""
+    """Check a text first, since a missing or empty one would waste the work before it."""
     path = split_path(data, split)
     lines = read_sentences(path)
     first = next(lines, None)
@@ -65,8 +65,8 @@ def _require_text(data: str | Path, split: str) -> None:
 
 
 def _groups(models: Sequence[str | Path], options: CompareKnOptions) -> tuple[Group, ...]:
-    """Runs that predict the same words of the same text together, in the order of the first."""
-    # Kneser–Ney alone does without torch, which takes seconds to load.
+    """Runs that predict the same words of the same text, in the order of the first of each."""
+    # Kneser–Ney alone does not need torch, which takes seconds to load.
     from charlm.scoring.evaluation.comparison.runs import Contender, contenders
 
     by_words: dict[object, list[Contender]] = {}

@@ -10,7 +10,7 @@ from charlm.scoring.evaluation.evaluate_options import STATES, State
 
 Split = Literal["test", "valid"]
 
-TUNING: Split = "valid"  # what weights of mixtures are fitted on
+TUNING: Split = "valid"  # the split on which weights of mixtures are fitted
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class CompareKnOptions:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """The states asked for; frequency bands are of the first."""
+        """The states that are asked for; the frequency bands are those of the first."""
         return STATES[self.state]
 
     def tell(self, stage: str) -> None:
-        """Say what begins."""
+        """Report the stage of work that begins."""
         if self.on_stage is not None:
             self.on_stage(stage)

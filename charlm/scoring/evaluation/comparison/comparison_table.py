@@ -1,7 +1,7 @@
-"""One Kneser–Ney model against the runs that share its words, each alone and mixed with it.
+"""One Kneser–Ney model against the runs that share its words, each run alone and mixed with it.
 
-Weights of mixtures are fitted on valid.txt and on nothing else, by state. An n-gram model starts
-every sentence anew: its figures are the same in both states.
+Weights of mixtures are fitted on valid.txt only, separately for each state. An n-gram model starts
+every sentence anew, so its figures are the same in both states.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A system, and its log10 probability of each token of the text."""
+    """A system, and the log10 probability it gives to each token of the text."""
 
     system: System
     log10s: dict[State, Log10s]
@@ -54,11 +54,11 @@ class _Entry:
 def compared_group(
     inventory: Inventory, members: "Sequence[Contender]", *, options: CompareKnOptions
 ) -> Group:
-    """Kneser–Ney in the words of `inventory`, which are those of all members, and the members.
+    """Compare Kneser–Ney over the words of `inventory` with the members, which have the same words.
 
     Raises:
-        ConfigError: an order or pruning that makes no model; a device that is not there.
-        DataError: a text or run that is not what was expected; a model that gives no numbers.
+        ConfigError: an order or pruning that gives no model; a device that is not there.
+        DataError: a text or run that is not as expected; a model that gives no finite numbers.
     """
     name = baseline_name(options.order)
     options.tell(f"{name}: estimating from {options.data}/train.txt")
@@ -96,7 +96,7 @@ def compared_group(
 
 
 class _Contest:
-    """The n-gram model on the text, against which runs are measured one by one."""
+    """The n-gram model's scores of the text, against which runs are compared one by one."""
 
     def __init__(self, baseline: KneserNey, options: CompareKnOptions) -> None:
         self.baseline, self.options = baseline, options
@@ -114,11 +114,11 @@ class _Contest:
 
     @cached_property
     def tuning_log10s(self) -> Log10s:
-        """Of the text that weights are fitted on."""
+        """The log10 probabilities of the text on which weights are fitted."""
         return self.baseline.scores_of(self.options.data, TUNING).log10s
 
     def against(self, contender: "Contender") -> tuple[_Entry, _Entry]:
-        """A run alone, and mixed with the n-gram model."""
+        """The entries of a run alone and of its mixture with the n-gram model."""
         scores: dict[State, Scores] = {}
         mixed: dict[State, Log10s] = {}
         mixture: dict[State, Figures] = {}
@@ -160,14 +160,14 @@ class _Contest:
         return scores_of(contender, self.options, split=split, state=state)
 
     def _weight(self, contender: "Contender", state: State, scores: Scores) -> float:
-        """The run's weight in the mixture that makes the tuning text likeliest."""
+        """The run's weight in the mixture that makes the tuning text most probable."""
         if self.options.split != TUNING:
             scores = self._scores(contender, TUNING, state)
         both_KN = np.stack([scores.log10s, self.tuning_log10s])
         return float(em_weights(both_KN).weights[0])
 
     def pairs(self, entries: Sequence[_Entry]) -> tuple[Pair, ...]:
-        """Each run and its mixture against what they are made of, and run against run."""
+        """Each run and its mixture against their components, and each run against the others."""
         models = range(1, len(entries), 2)
         compared = [pair for m in models for pair in ((m, 0), (m + 1, m), (m + 1, 0))]
         compared += combinations(models, 2)
@@ -194,7 +194,7 @@ class _Contest:
     def _drawn(
         self, entries: Sequence[_Entry], state: State, *, inside_N: npt.NDArray[np.bool_]
     ) -> PairedBootstrap:
-        """Of these tokens alone."""
+        """A bootstrap that counts only the tokens for which `inside_N` is true."""
         log10s_KN = np.stack([entry.log10s[state] for entry in entries])
         starts = self.scores.starts
         return PairedBootstrap(

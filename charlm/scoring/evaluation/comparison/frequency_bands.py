@@ -1,7 +1,8 @@
-"""Where each system wins: perplexity by how often the predicted word stands in the training text.
+"""Where each system wins: perplexity by how often the predicted word occurs in the training text.
 
-`</s>` and `<unk>` are bands of their own: either would hide what happens to the other words. The
-bands' perplexities do not average to the text's; their log probabilities do, by share of tokens.
+`</s>` and `<unk>` are bands of their own, because either would dominate the band it was put into.
+The perplexities of the bands do not average to that of the text; their log-probabilities do,
+weighted by share.
 """
 
 from collections.abc import Callable
@@ -19,12 +20,12 @@ END_BAND, UNK_BAND, UNSEEN_BAND = 0, 1, 2  # then one band for each number of di
 
 @dataclass(frozen=True)
 class Band:
-    """The tokens of a text whose words are about equally frequent in the training text."""
+    """Tokens of a text whose words are about equally frequent in the training text."""
 
     name: str
     n_tokens: int
     share: float  # of all tokens
-    ppls: tuple[float | None, ...]  # of each system; None where no floating-point number is enough
+    ppls: tuple[float | None, ...]  # of each system; None: too large for a float
 
     @property
     def best(self) -> float | None:
@@ -35,7 +36,7 @@ class Band:
 def frequency_bands(
     word_ids_N: Ids, *, train_counts_V: npt.NDArray[np.int64], log10_probs_KN: Log10s
 ) -> tuple[Band, ...]:
-    """The bands that occur in a text, in n-gram ids, under K systems."""
+    """The bands that occur in a text, given as n-gram word ids, under K systems."""
     bands_N = band_numbers(word_ids_N, train_counts_V=train_counts_V)
     return banded(bands_N, band_name, log10_probs_KN=log10_probs_KN)
 
@@ -43,7 +44,7 @@ def frequency_bands(
 def band_numbers(
     word_ids_N: Ids, *, train_counts_V: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """The band of each token, in the order in which they are shown."""
+    """The number of each token's band; bands are shown in the order of their numbers."""
     limits = 10 ** np.arange(19)  # 1, 10, 100, … as far as a count can go
     bands_V = UNSEEN_BAND + np.searchsorted(limits, train_counts_V, side="right")
     bands_V[END], bands_V[UNK] = END_BAND, UNK_BAND
@@ -51,7 +52,7 @@ def band_numbers(
 
 
 def band_name(band: int) -> str:
-    """What stands in the table."""
+    """The name of a band in tables."""
     names = {END_BAND: END_WORD, UNK_BAND: UNK_WORD, UNSEEN_BAND: "0"}
     least = 10 ** max(0, band - UNSEEN_BAND - 1)
     return names.get(band) or f"{least}-{10 * least - 1}"
@@ -60,7 +61,7 @@ def band_name(band: int) -> str:
 def banded(
     bands_N: npt.NDArray[np.integer], name: Callable[[int], str], *, log10_probs_KN: Log10s
 ) -> tuple[Band, ...]:
-    """Perplexities of K systems over the tokens of each band that occurs, called by `name`."""
+    """Perplexities of K systems over the tokens of each band that occurs; `name` names a band."""
     results = []
     for band in np.unique(bands_N).tolist():
         inside = bands_N == band

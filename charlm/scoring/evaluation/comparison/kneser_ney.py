@@ -1,8 +1,8 @@
-"""The Kneser–Ney model of a corpus in the vocabulary of a neural model, and what it scores.
+"""The Kneser–Ney model of a corpus in the vocabulary of a neural model, and its scores.
 
 The training text is mapped to that vocabulary *before* anything is counted, so that `<unk>` is a
-word with counts like any other: an n-gram model that drops it, or gives it the probability left
-over, predicts another text, and its perplexity is not comparable.
+word with counts like any other. An n-gram model that drops `<unk>`, or gives it the left-over
+probability, predicts another text, and its perplexity is not comparable.
 """
 
 from collections.abc import Sequence
@@ -24,30 +24,30 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 @dataclass(frozen=True)
 class KneserNey:
-    """A Kneser–Ney model and what it was made of."""
+    """A Kneser–Ney model and what it was estimated from."""
 
     name: str
     model: BackoffModel
     info: ModelInfo  # its source is the training text
-    inventory: Inventory  # whose words these are
+    inventory: Inventory  # the vocabulary
     train_counts: CountArray  # of each word in the mapped training text
 
     @property
     def n_bytes(self) -> int:
-        """The length of its ARPA file, which is generated for this and not kept."""
+        """Size of the model's ARPA file, which is made once for this figure and not kept."""
         return arpa_bytes(self.model)
 
     @property
     def n_train_tokens(self) -> int:
-        """Of the training text, each `</s>` one of them."""
+        """Number of tokens of the training text, each `</s>` counted."""
         return int(self.train_counts.sum() - self.train_counts[START])
 
     def scores_of(self, data: str | Path, split: str) -> Scores:
-        """What the model makes of a split of a corpus directory.
+        """The model's scores of a split of a corpus directory.
 
         Raises:
-            DataError: no such text, or not what was expected; a token to which the model gives
-                nothing, so that nothing can be compared.
+            DataError: a missing or malformed text; a token to which the model gives no
+                probability, so that nothing can be compared.
         """
         path, collector = split_path(data, split), Collector()
         evaluation = evaluate_ngram(
@@ -69,18 +69,18 @@ class KneserNey:
 
 
 def baseline_name(order: int) -> str:
-    """What tables call the model."""
+    """The name of the model in tables."""
     return f"KN-{order}"
 
 
 def kneser_ney(
     data: str | Path, inventory: Inventory, *, order: int, prune: Sequence[int] = NO_PRUNING
 ) -> KneserNey:
-    """The Kneser–Ney model of train.txt in the words of `inventory`.
+    """The Kneser–Ney model of train.txt over the words of `inventory`.
 
     Raises:
-        ConfigError: an order or pruning that makes no model.
-        DataError: no text, or not what was expected.
+        ConfigError: an order or pruning that gives no model.
+        DataError: a missing or malformed text.
     """
     plan = EstimationPlan(order, prune, vocabulary=inventory)
     model, info, train_counts = estimated(split_path(data, "train"), plan)

@@ -1,4 +1,4 @@
-"""Notes for the reader of a comparison, in sentences beside its tables."""
+"""Remarks that a reader of a comparison should know, shown beside its tables."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ FEW_SENTENCES = 10
 
 
 def remarks_on_text(counts: Counts) -> tuple[str, ...]:
-    """On what a vocabulary and its normalisation make of the text."""
+    """What the vocabulary and its normalisation change in the text."""
     remarks = [
         f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
         f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
@@ -36,7 +36,7 @@ def remarks_on_text(counts: Counts) -> tuple[str, ...]:
 
 
 def remarks_on_draws(counts: Counts) -> tuple[str, ...]:
-    """On a text of so few sentences that draws of them are nearly all the same."""
+    """A remark on a text with so few sentences that its draws are nearly all the same."""
     if counts.n_sentences >= FEW_SENTENCES:
         return ()
     return (
@@ -47,7 +47,7 @@ def remarks_on_draws(counts: Counts) -> tuple[str, ...]:
 def remarks_on_training(
     members: "Sequence[Contender]", options: CompareKnOptions, *, n_tokens: int
 ) -> tuple[str, ...]:
-    """On runs that did not learn from the text of `n_tokens` that the n-gram model learns from."""
+    """Remarks on runs that were not trained on the n-gram model's text of `n_tokens`."""
     path = split_path(options.data, "train")
     sha256, name = sha256_of(path), baseline_name(options.order)
     remarks = []
@@ -63,7 +63,7 @@ def remarks_on_training(
 
 
 def remarks_on_groups(groups: Sequence[Group], options: CompareKnOptions) -> tuple[str, ...]:
-    """On what compares with what."""
+    """Which perplexities can be compared, and which mixtures look too good."""
     remarks = []
     if len(groups) > 1:
         remarks.append(

@@ -1,6 +1,6 @@
-"""What a comparison found: systems, differences, bands, notes.
+"""The result of a comparison: systems, differences, frequency bands and remarks.
 
-Perplexities are comparable only within a group, whose systems predict the same words of the same
+Perplexities can be compared only within a group, whose systems predict the same words of the same
 text.
 """
 
@@ -21,11 +21,11 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 @dataclass(frozen=True)
 class Figures:
-    """What a system makes of the text in one state."""
+    """A system's figures for the text in one state."""
 
     perplexity: Perplexity
-    weight: float | None  # in a mixture the neural model's; the n-gram model has the rest
-    signature: str  # empty for a mixture: its members have theirs
+    weight: float | None  # the neural model's in a mixture; the n-gram model has the rest
+    signature: str  # empty for a mixture; its members have their own
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -40,9 +40,9 @@ class System:
     """A row of the table."""
 
     name: str
-    n_parameters: int | None  # None of an n-gram model
-    n_ngrams: int | None  # None of a neural model
-    n_bytes: int  # on the disk: weights, or an ARPA file
+    n_parameters: int | None  # None for an n-gram model
+    n_ngrams: int | None  # None for a neural model
+    n_bytes: int  # on disk: the weights, or an ARPA file
     seconds: float
     by_state: Mapping[State, Figures]
 
@@ -53,7 +53,7 @@ class System:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems by their names, and the difference of their perplexities by state."""
+    """Two systems by name, and the differences of their perplexities."""
 
     first: str
     second: str
@@ -71,25 +71,25 @@ class Pair:
 
 @dataclass(frozen=True)
 class Group:
-    """Models with the same words, and the n-gram model in these words."""
+    """Models with the same words, and the n-gram model over these words."""
 
     inventory: Inventory
     n_train_tokens: int  # each </s> counted
     counts: Counts  # of the text
-    fallback_orders: tuple[int, ...]  # of n-grams that took fixed discounts
+    fallback_orders: tuple[int, ...]  # orders of n-grams for which fixed discounts were used
     systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
     pairs: tuple[Pair, ...]
     bands: tuple[Band, ...]  # in the first state
-    verdict: tuple[str, ...]  # a sentence a model, and one on the two best
+    verdict: tuple[str, ...]  # one sentence per model, and one on the two best
     notes: tuple[str, ...]
 
     @property
     def best_two(self) -> Pair | None:
-        """Of the systems that are no mixtures, in the first state; None of the n-gram model alone.
+        """The two best unmixed systems in the first state; None if there is only the n-gram model.
 
-        So it is a model and the n-gram model where no two models are better.
+        If no two models are better than the n-gram model, the pair includes the n-gram model.
         """
-        log10_probs = {  # of the text, which a perplexity may be too large to tell
+        log10_probs = {  # these are finite even where a perplexity is not
             system.name: next(iter(system.by_state.values())).perplexity.sums.log10_prob
             for system in self.systems
             if system.n_parameters is None or system.n_ngrams is None
@@ -99,7 +99,7 @@ class Group:
 
     @property
     def n_words(self) -> int:
-        """Of the vocabulary."""
+        """Size of the vocabulary."""
         return self.inventory.n_words
 
     def to_dict(self) -> dict[str, object]:

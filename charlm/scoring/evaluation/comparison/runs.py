@@ -1,6 +1,6 @@
-"""The neural side of a comparison: runs, their names, and their scores of a text.
+"""The neural side of a comparison: runs, their names in tables, and their scores of a text.
 
-Every run is opened before anything is scored, so that a damaged one is noticed early.
+Every run is opened once before anything is scored, so that a damaged run wastes no time.
 """
 
 from collections.abc import Sequence
@@ -20,23 +20,23 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 @dataclass(frozen=True)
 class Contender:
-    """A run, less its weights."""
+    """A run without its weights."""
 
     path: Path
     name: str  # in tables
     inventory: Inventory
     n_parameters: int
     n_bytes: int  # of its weights
-    train_sha256: str | None  # of the text that it was trained on, if it says so
-    n_train_tokens: int | None  # how many of that text's it read, each </s> counted, if it says so
-    learned_single_sentences: bool  # else the state was carried from one to the next
+    train_sha256: str | None  # of its training text, if recorded
+    n_train_tokens: int | None  # tokens of that text that it read, with </s>, if recorded
+    learned_single_sentences: bool  # else the state was carried across sentences
 
 
 def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, ...]:
-    """The runs by names that tell them apart, and from `taken`.
+    """The runs, with names that differ from each other and from `taken`.
 
     Raises:
-        ConfigError: one run twice.
+        ConfigError: one run given twice.
         DataError: a run that is not what was expected.
     """
     names = _names(models, taken=taken)
@@ -44,7 +44,7 @@ def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, 
 
 
 def _names(models: Sequence[str | Path], *, taken: str) -> list[str]:
-    """The last folder of each path, and as many before it as it takes."""
+    """The last folder of each path, with as many parent folders as are needed."""
     paths = [Path(realpath(model)) for model in models]
     for number, path in enumerate(paths):
         if path in paths[:number]:
@@ -78,7 +78,7 @@ def _contender(path: Path, name: str) -> Contender:
 def scores_of(
     contender: Contender, options: CompareKnOptions, *, split: Split, state: State
 ) -> Scores:
-    """What a run makes of a split of the corpus directory that is asked about.
+    """A run's scores of a split of the corpus directory in `options`.
 
     Raises:
         ConfigError: a device or precision that is not there.

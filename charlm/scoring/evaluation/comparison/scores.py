@@ -1,7 +1,7 @@
 """A system's scores of a text, token by token, for any kind of model.
 
-Words have the numbers that n-gram models give them, so that the tokens of two systems can be
-compared before their probabilities are mixed.
+Words have the ids of n-gram models, so that two systems' targets can be compared before their
+probabilities are mixed.
 """
 
 import time
@@ -26,17 +26,17 @@ from charlm.text.perplexity.perplexity import (
 
 @dataclass(frozen=True)
 class Scores:
-    """The tokens of a text, `</s>` the last of each sentence, under a model in one state."""
+    """The tokens of a text, each sentence ending with `</s>`, under a model in one state."""
 
     targets: Ids
     log10s: Log10s
     perplexity: Perplexity
     signature: str
-    seconds: float  # of reading and scoring
+    seconds: float  # for reading and scoring
 
     @property
     def counts(self) -> Counts:
-        """Of the text."""
+        """Counts of the text."""
         return self.perplexity.counts
 
     @property
@@ -46,20 +46,20 @@ class Scores:
         return np.concatenate([[0], ends[:-1] + 1])
 
     def perplexity_of(self, log10s: Log10s) -> Perplexity:
-        """Of other log10 probabilities of the same tokens."""
+        """The perplexity of other log10 probabilities of the same tokens."""
         known = (self.targets != NGRAM_UNK).tolist()
         return Perplexity(self.counts, log10_sums(log10s.tolist(), known))
 
 
 class Collector:
-    """Collects the sentences of one text, with the time taken, into its scores."""
+    """Collects the scored sentences of one text and measures the time."""
 
     def __init__(self) -> None:
         self._log10s, self._targets = array("d"), array("i")
         self._began = time.perf_counter()
 
     def __call__(self, sentence: ScoredSentence) -> None:
-        """Hear a sentence."""
+        """Add a sentence."""
         self._log10s.extend(sentence.log10_probs)
         if sentence.matches is not None:
             self._targets.extend(sentence.matches.ids)
@@ -68,7 +68,7 @@ class Collector:
             self._targets.append(END)
 
     def scores(self, evaluation: Evaluation, *, state: str) -> Scores:
-        """All that was heard, and what the evaluation made of it."""
+        """All collected scores, with the evaluation's perplexity and signature."""
         return Scores(
             targets=np.frombuffer(self._targets, np.int32),
             log10s=np.frombuffer(self._log10s),

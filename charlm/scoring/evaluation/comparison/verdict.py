@@ -1,7 +1,7 @@
-"""The conclusion of a comparison: a sentence for each model, and one on the two best.
+"""The conclusion of a comparison: one sentence per model, and one on the two best models.
 
-It is about the state that the model was trained in, if that was asked for. A difference counts if
-its 95 % interval does not contain zero.
+A sentence is about the state in which the model was trained, if that state was asked for. A
+difference counts only if its 95 % interval does not contain zero.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from charlm.scoring.evaluation.evaluate_options import State
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender
 
-STILL_FALLING = 0.995  # of the epoch before: by half a per cent, which more epochs would add to
+STILL_FALLING = 0.995  # of the best epoch before: half a per cent better, so more epochs would help
 
 
 def verdict(
@@ -26,7 +26,7 @@ def verdict(
     states: Sequence[State],
     n_sentences: int,
 ) -> tuple[str, ...]:
-    """A sentence on each model (the n-gram model, the mixture, its training), then on the best."""
+    """A sentence on each model (Kneser–Ney, the mixture, training), then one on the best two."""
     if n_sentences < FEW_SENTENCES or not members:
         return ()
     from charlm.run.history import history_of  # needs torch, which Kneser-Ney alone does without
@@ -63,8 +63,8 @@ def _differences(pairs: Sequence[Pair], state: State) -> dict[tuple[str, str], D
 def _best(
     names: Sequence[str], found: Mapping[tuple[str, str], Difference], *, baseline: str
 ) -> str | None:
-    """How the best model stands to the next best; None where there are no two."""
-    ppls = {name: found[name, baseline].ppl for name in names}  # each less the n-gram model's
+    """How the best model compares with the next best; None if there are fewer than two."""
+    ppls = {name: found[name, baseline].ppl for name in names}  # minus the n-gram model's
     ranked = sorted((ppl, name) for name, ppl in ppls.items() if ppl is not None)
     if len(ranked) < 2:
         return None
@@ -78,7 +78,7 @@ def _best(
 
 
 def is_still_falling(valid_ppls: Sequence[float]) -> bool:
-    """Whether the last epoch gained so much that further ones would."""
+    """Whether the last epoch gained so much that further epochs would help."""
     return len(valid_ppls) > 1 and valid_ppls[-1] < STILL_FALLING * min(valid_ppls[:-1])
 
 
@@ -94,7 +94,7 @@ def _alone(name: str, baseline: str, *, difference: Difference) -> str:
 
 
 def _mixed(difference: Difference, *, gain: str) -> str:
-    """The mixture against the better of its two."""
+    """The mixture against the better of its two components."""
     ppl, low, high = difference.ppl, difference.low, difference.high
     if ppl is None or low is None or high is None or high >= 0:
         return "the mixture gains nothing that can be told"
@@ -106,6 +106,6 @@ def _interval(value: float, *ends: float) -> str:
 
 
 def _short(value: float) -> str:
-    """Three digits or so."""
+    """The value with about three digits."""
     size = abs(value)
     return f"{value:.{0 if size >= 100 else 1 if size >= 10 else 2}f}"

@@ -1,1 +1,1 @@
-"""Texts and tables word by word: one row for each word as it was written; and minimal pairs."""
+"""Surprisals of texts and tables, one row per written word; and minimal pairs."""

@@ -1,8 +1,8 @@
 """Minimal pairs: does a model prefer the better of two sentences that differ in little?
 
-A pair is judged right if the better sentence is strictly more probable. Pairs that say nothing are
-counted separately: ties, and pairs whose differing words the model does not know, since to it all
-unknown words are one. BLiMP's objects (sentence_good, sentence_bad, UID, linguistics_term) need
+A pair is judged right if the better sentence is strictly more probable. Uninformative pairs are
+counted separately: ties, and pairs whose differing words the model does not know, since all unknown
+words are one word to it. BLiMP's objects (sentence_good, sentence_bad, UID, linguistics_term) need
 no option; its total is the mean over its sets (Warstadt et al., 2020).
 """
 
@@ -24,19 +24,19 @@ from charlm.text.io.lines import split_words
 
 UID, TERM = "UID", "linguistics_term"
 ALL = "all"
-Z = 1.959964  # of 95 %
+Z = 1.959964  # for 95 %
 
 
 @dataclass(frozen=True)
 class PairSet:
-    """Pairs of one set under one model."""
+    """The pairs of one set under one model."""
 
     name: str
     term: str
     n_right: int
     n_wrong: int
     n_ties: int
-    n_unknown: int  # the model does not know a word that they differ in
+    n_unknown: int  # pairs with a differing word that the model does not know
 
     @property
     def n_pairs(self) -> int:
@@ -44,34 +44,35 @@ class PairSet:
 
     @property
     def n_judged(self) -> int:
-        """Pairs whose differing words are known; of ties the model is not right."""
+        """Pairs whose differing words are known; a tie counts as not right."""
         return self.n_pairs - self.n_unknown
 
     @property
     def accuracy(self) -> float | None:
-        """Right ones among those that are judged."""
+        """Right pairs as a share of the judged ones."""
         return share(self.n_right, self.n_judged) if self.n_judged else None
 
 
 @dataclass(frozen=True)
 class PairAccuracy:
-    """Sets taken together: the mean over them, each weighing the same."""
+    """Several sets together: the mean over the sets, with equal weight."""
 
     name: str
     sets: tuple[PairSet, ...]
 
     @property
     def accuracy(self) -> float | None:
-        """The mean over sets of which any pair is judged."""
+        """The mean over the sets that have judged pairs."""
         shares = [each.accuracy for each in self.sets if each.accuracy is not None]
         return math.fsum(shares) / len(shares) if shares else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Of 95 %: the pairs are a sample, the sets are what they are.
+        """The 95 % interval: pairs count as a sample, sets as fixed.
 
-        Of one set it is Wilson's, which holds near 0 and 1, too; of several its ends lie from the
-        mean as those of Wilson's together do, squares summed (Zou and Donner, 2008).
+        For one set it is Wilson's interval, which also holds near 0 and 1. For several sets, each
+        end's distance from the mean combines those of Wilson's intervals, squares summed (Zou and
+        Donner, 2008).
         """
         if self.accuracy is None:
             return None
@@ -84,7 +85,7 @@ class PairAccuracy:
         return max(0.0, self.accuracy - below / n), min(1.0, self.accuracy + above / n)
 
     def counts(self) -> dict[str, int]:
-        """Over all sets."""
+        """Counts over all sets."""
         names = ("n_pairs", "n_right", "n_wrong", "n_ties", "n_unknown")
         return {name: sum(getattr(each, name) for each in self.sets) for name in names}
 
@@ -110,7 +111,7 @@ class PairResult(ShortRepr):
         return [PairAccuracy(each.name, (each,)) for each in self.sets[model]]
 
     def by_term(self, model: int) -> list[PairAccuracy]:
-        """The means over the sets of each term; none where the pairs name no terms."""
+        """The mean over the sets of each term; empty if the pairs name no terms."""
         terms = sorted({each.term for each in self.sets[model]} - {""})
         return [
             PairAccuracy(term, tuple(each for each in self.sets[model] if each.term == term))
@@ -134,16 +135,17 @@ class PairResult(ShortRepr):
 
 @keywords(PairOptions)
 def minimal_pairs(options: PairOptions) -> PairResult:
-    """How often models prefer the better sentence of a pair, every sentence standing alone.
+    """How often models prefer the better sentence of a pair, each sentence scored on its own.
 
-    With an open vocabulary unknown words are spelled, and no pair is set apart for them.
+    With an open vocabulary unknown words are spelled, and no pair is set aside because of them.
 
     >>> found = charlm.minimal_pairs("pairs.tsv", model="exp/first")
     >>> found.total(0).counts()["n_pairs"]  # of the first model
     2
 
     Raises:
-        ConfigError: no files, no such columns, no such model; an open vocabulary and no speller.
+        ConfigError: no files, no such columns, no such model; an open vocabulary without a
+            speller.
         DataError: a file, a table or a run that is not what was expected.
     """
     items = read_items(several(options.files), format=options.format, encoding=options.encoding)
@@ -189,7 +191,7 @@ def _judged(
     rules: Normalisation | None,
     is_spelled: bool,
 ) -> Iterable[PairSet]:
-    """The sets, in the order in which they come up."""
+    """The sets, in order of their first pairs."""
     pairs = [
         tuple(_tokens(item, column, rules=rules) for column in columns) for item in items.items
     ]
@@ -216,14 +218,14 @@ def _judged(
 
 
 def differing(good: Sequence[str], bad: Sequence[str]) -> list[str]:
-    """The words that one sentence has more often than the other; none where only order differs."""
+    """The words that one sentence has more often than the other; none if only the order differs."""
     one, other = Counter(good), Counter(bad)
     return [*(one - other), *(other - one)]
 
 
 def _tokens(item: Item, column: str, *, rules: Normalisation | None) -> tuple[str, ...]:
     text = item.text(column)
-    if not text.strip():  # a cell left out: no words would win against most sentences
+    if not text.strip():  # an empty cell: no words would win against most sentences
         raise DataError(f"{item.where}: nothing in column {column!r}; expected a sentence")
     found = split_words(text if rules is None else rules(text))
     return tuple(without_marks(found, where=item.where))

@@ -1,4 +1,4 @@
-"""The runs and n-gram models of one question, opened, named, and reading by the same rules."""
+"""The runs and n-gram models of one call: opened, named, and reading by the same rules."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class OpenedModels:
 
     @property
     def runs(self) -> list[TokenModel]:
-        """All that have text rules: runs and exported models."""
+        """All models with text rules: runs and exported models."""
         return [model for model in self.models if model.inventory is not None]
 
     @property
@@ -40,36 +40,36 @@ class OpenedModels:
         return tuple(model.name for model in self.models)
 
     def rules(self, model: TokenModel) -> Normalisation | None:
-        """The text rules that a model reads by; an n-gram model's are the first run's."""
+        """The text rules that a model reads by; an n-gram model uses those of the first run."""
         if self.is_raw or not self.runs:
             return None
         inventory = model.inventory or self.runs[0].inventory
         return None if inventory is None else inventory.normalisation
 
     def counts(self, model: TokenModel) -> Inventory | None:
-        """Where the counts of its words stand: of an n-gram model in a run of the same words."""
+        """The inventory with a model's word counts: its own, or that of a run with its words."""
         if model.inventory is not None:
             return model.inventory
         return next((r.inventory for r in self.runs if r.vocabulary == model.vocabulary), None)
 
     @property
     def read_alike(self) -> bool:
-        """Whether all have the same words and the same tokens of them."""
+        """Whether all models have the same words and tokenise alike."""
         rules = {self.rules(model) for model in self.models}
         return len(rules) == 1 and len({model.vocabulary for model in self.models}) == 1
 
 
-Adapting = Callable[["LoadedRun"], "Adaptation | None"]  # how a run follows what it reads
+Adapting = Callable[["LoadedRun"], "Adaptation | None"]  # how a run adapts to what it reads
 
 
 def opened_models(
     options: ItemOptions, *, entropy: bool = False, adapting: Adapting | None = None
 ) -> OpenedModels:
-    """The models that are asked.
+    """The models that the options name.
 
     Raises:
-        ConfigError: no model, two of one name, no speller for an open vocabulary, or no such
-            device; entropies of KenLM's binary.
+        ConfigError: no model, two with the same name, no speller for an open vocabulary, or no
+            such device; entropies from a KenLM binary.
         DataError: a run or a file that is not what was expected.
     """
     paths = [Path(path) for path in several(options.model)]
@@ -114,9 +114,9 @@ def _opened(
 def _opened_lm(
     path: str | Path, *, name: str, options: ItemOptions, runs: Sequence[TokenModel], entropy: bool
 ) -> NgramBits:
-    # Only ours gives whole distributions.
+    # Only charlm's own n-gram engine gives whole distributions.
     model = load_ngram(path, engine="charlm" if entropy else "auto", encoding=options.encoding)
-    words = getattr(model, "words", None) or ()  # KenLM's binary does not tell
+    words = getattr(model, "words", None) or ()  # a KenLM binary does not list its words
     vocabulary = frozenset(words) - {START_WORD}
     speller = None
     if options.open_vocabulary:
@@ -130,7 +130,7 @@ def _opened_lm(
 
 
 def _names(runs: Sequence[Path], lms: Sequence[Path]) -> list[str]:
-    """The last folder of each run, and the file's name of each n-gram model without its suffix."""
+    """The last folder of each run, and each n-gram model's file name without its suffix."""
     names = [path.resolve().name for path in runs]
     for path in lms:
         bare = unpacked_name(path)

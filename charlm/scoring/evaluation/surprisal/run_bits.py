@@ -1,7 +1,7 @@
-"""What a run makes of sentences of tokens, by torch.
+"""A run's surprisals of sentences of tokens, computed with torch.
 
-Sentences are read in blocks and batches as `charlm eval` reads them, so that the figures are its
-own to the last bit.
+Sentences are read in the blocks and batches of `charlm eval`, so that the figures equal its figures
+to the last bit.
 """
 
 import copy
@@ -99,7 +99,7 @@ class RunBits(TokenModel):
         spellings: Sequence[str],
         state: State | None,
     ) -> tuple[Sequence[Nlls], State | None]:
-        """Of each sentence, all as what follows `state`, or each alone (None)."""
+        """The nll of each sentence, all in sequence after `state`, or each on its own (None)."""
         if state is None and self._reader is None:
             return sentence_nlls(vectors, ids, spellings=spellings), None
         reader = self._reader
@@ -112,7 +112,7 @@ class RunBits(TokenModel):
 
 
 class _ExpectingOutput(Output):
-    """In the place of a word's negative log-probability its mean over all words: the entropy."""
+    """Returns the entropy, the mean of −log P over all words, in place of a word's nll."""
 
     def __init__(self, output: Output) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class _ExpectingOutput(Output):
 
 
 def _expecting(vectors: FormVectors) -> FormVectors:
-    """The same vectors, of a model that is read for its entropies."""
+    """The same vectors, with a model that returns entropies."""
     model, expecting = vectors.model, copy.copy(vectors)
     expecting.model = LanguageModel(model.encoder, model.context, _ExpectingOutput(model.output))
     return expecting

@@ -9,7 +9,7 @@ from charlm.options import Device, Encoding, Opt, Precision, Threads
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
-PAIR_COLUMNS = "sentence_good,sentence_bad"  # as BLiMP calls them
+PAIR_COLUMNS = "sentence_good,sentence_bad"  # BLiMP's names
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ItemOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SurprisalOptions(ItemOptions):
-    """What is told of every word."""
+    """What is reported for every word."""
 
     column: Annotated[
         str | None,
@@ -83,7 +83,7 @@ class SurprisalOptions(ItemOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(ItemOptions):
-    """Where the two sentences of a pair stand."""
+    """Which columns hold the two sentences of a pair."""
 
     pair_columns: Annotated[
         str,

@@ -1,8 +1,8 @@
-"""A table with one row for each word as it was written: its surprisal under one or several models.
+"""A table with one row per written word: its surprisal under one or several models.
 
-A word's surprisal is the sum over its tokens, so that the words of a sentence and its end sum to
-its log-probability, whatever the tokeniser did. An unknown word has the surprisal of `<unk>`, which
-says nothing about the word: it is marked, and counted in a note.
+A word's surprisal is the sum over its tokens, so that the words of a sentence and its end together
+have its log-probability, whatever the tokeniser did. A word that a model does not know gets the
+surprisal of `<unk>`, which is not the surprisal of any word: it is marked, and counted in a note.
 """
 
 from collections.abc import Iterator
@@ -12,27 +12,27 @@ from charlm.short_repr import ShortRepr
 
 OWN = ("item", "position", "word", "tokens", "known", "length", "count", "zipf", "surprisal")
 MEASURES = (*OWN[3:], "entropy")
-HEARD = ("surprisal", "entropy")  # each model's own, though all read alike
-NOT_BEFORE = ("tokens", "count")  # not told of the words before
+HEARD = ("surprisal", "entropy")  # one column per model, even if all models read alike
+NOT_BEFORE = ("tokens", "count")  # not repeated for the words before
 
 Cell = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
 class WordUnderModel:
-    """What a model makes of one written word; None where nothing was left of it, or is known."""
+    """One model's values for a written word; None where the word left no token, or is unknown."""
 
     tokens: tuple[str, ...]
-    known: bool | None  # whether all its tokens are words of the vocabulary
+    known: bool | None  # whether all its tokens are in the vocabulary
     count: int | None  # in the training text, of its rarest token
-    zipf: float | None  # log10 of its occurrences in a billion words, one added to every count
+    zipf: float | None  # log10 of occurrences per billion words, after adding 1 to every count
     surprisal: float | None  # bits
-    entropy: float | None  # bits, of what was expected before its first token
+    entropy: float | None  # bits, of the distribution before its first token
 
 
 @dataclass(frozen=True)
 class SentenceUnderModel:
-    """What a model makes of a sentence."""
+    """One model's values for a sentence."""
 
     words: tuple[WordUnderModel, ...]
     end: float | None  # bits
@@ -50,13 +50,13 @@ class ScoredItem:
 
 @dataclass(frozen=True)
 class SurprisalTable(ShortRepr):
-    """What `rows` gives, with a name for each column."""
+    """The table: `rows` yields its rows, `header` names its columns."""
 
     models: tuple[str, ...]
-    columns: tuple[str, ...]  # the user's, as they are called here
+    columns: tuple[str, ...]  # the user's, by the names they have in the table
     items: tuple[ScoredItem, ...]
-    notes: tuple[str, ...]  # what to mind, in sentences
-    read_alike: bool  # by all models: what they make of a word's spelling stands once
+    notes: tuple[str, ...]  # remarks for the reader, in sentences
+    read_alike: bool  # by all models: columns that depend on the words alone stand once
     has_entropy: bool
     n_previous: int
 
@@ -66,7 +66,7 @@ class SurprisalTable(ShortRepr):
         return (*OWN[:1], *self.columns, *OWN[1:3], *(each[0] for each in self._measures()))
 
     def rows(self) -> Iterator[tuple[Cell, ...]]:
-        """A row for each written word, in order; None: missing."""
+        """One row per written word, in order; None is a missing value."""
         measures = self._measures()
         for item in self.items:
             for place, word in enumerate(item.words):
@@ -77,7 +77,7 @@ class SurprisalTable(ShortRepr):
                 yield (item.number, *item.values, place + 1, word, *values)
 
     def _measures(self) -> list[tuple[str, str, int, int]]:
-        """Name of a column, what it measures by which model, and how many words before."""
+        """Of each column: its name, its measure, its model, and how many words back it looks."""
         found = []
         for back in range(self.n_previous + 1):
             before = f"_prev{back}" if back else ""

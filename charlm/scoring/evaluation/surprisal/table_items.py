@@ -1,9 +1,10 @@
-"""Items of an experiment: sentences, and what else stands beside them in a table.
+"""Items of an experiment: sentences, and the other columns of their table.
 
-A text has a sentence a line and no columns. CSV and TSV are read by Python's parser: a field in
-quotes may hold separators, line ends and doubled quotes. Where 1,5 is a number, spreadsheets write
-CSV with semicolons: its first line shows them. Tables of other makers hold lone quotes as
-characters, so a .tsv that is not whole under these rules is read without any.
+A text has one sentence a line and no columns. CSV and TSV are read by Python's parser: a quoted
+field may hold separators, line ends and doubled quotes. Where the decimal separator is a comma
+(1,5), spreadsheets write CSV with semicolons, which is recognised from the first line. Some
+programs write tables with lone quotes as characters, so a .tsv that is not consistent under these
+rules is read without any quoting.
 """
 
 import csv
@@ -33,14 +34,14 @@ class Item:
     where: str  # FILE:LINE, for messages
     file: str
     values: dict[str, str | None]  # by column; None: missing
-    structures: frozenset[str] = frozenset()  # columns in which JSON had a list or an object
-    is_line: bool = False  # of a text, which ends at LF alone: a CR within is a character
+    structures: frozenset[str] = frozenset()  # columns with a list or an object in JSON
+    is_line: bool = False  # of a text; only LF ends a line, so a CR within it is a character
 
     def text(self, column: str) -> str:
         """The sentence in a column, on one line.
 
         Raises:
-            DataError: there is none.
+            DataError: there is no sentence.
         """
         value = self.values.get(column)
         if value is None:
@@ -55,17 +56,17 @@ class Item:
 
 @dataclass(frozen=True)
 class Items:
-    """All items of some files, and the columns that any of them has; a text's is `sentence`."""
+    """All items of some files, and all columns that occur; a text's column is `sentence`."""
 
     items: tuple[Item, ...]
     columns: tuple[str, ...]
     is_text: bool
 
     def require(self, column: str, *, option: str) -> str:
-        """The name of a column that is there.
+        """The name of a column, which must exist.
 
         Raises:
-            ConfigError: it is not.
+            ConfigError: it does not exist.
         """
         if column not in self.columns:
             raise ConfigError(
@@ -74,10 +75,10 @@ class Items:
         return column
 
     def sentence_column(self, column: str | None) -> str:
-        """The column of the sentences: the one that was said, else by its usual names.
+        """The column of the sentences: the one given, or else the one with a usual name.
 
         Raises:
-            ConfigError: there is no such.
+            ConfigError: there is no such column.
         """
         if column is not None:
             if self.is_text:
@@ -102,7 +103,7 @@ def read_items(
 
     Raises:
         ConfigError: no files, or standard input twice.
-        DataError: no such file, a broken table, nothing in them, or texts beside tables.
+        DataError: no such file, a broken table, no item, or texts beside tables.
     """
     if not files:
         raise ConfigError("no files; expected texts or tables, or - for standard input")
@@ -159,7 +160,7 @@ def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
     except csv.Error:
         rows = []
     plain = [(n, line.split("\t")) for n, line in enumerate(lines, 1) if line]
-    # Lone quotes may pair up by chance; then lines run together though each would do alone.
+    # Lone quotes may pair up by chance; they then join lines of which each is valid alone.
     is_whole = _n_widths(rows) == 1 and (len(rows) == len(plain) or _n_widths(plain) > 1)
     return list(_table_items(iter(rows if is_whole else plain), name))
 
@@ -169,7 +170,7 @@ def _n_widths(rows: Sequence[tuple[int, list[str]]]) -> int:
 
 
 def _table_items(rows: Iterator[tuple[int, list[str]]], name: str) -> Iterator[Item]:
-    """Items of rows with the lines they end on, the first row naming the columns."""
+    """Items of rows, each with the line on which it ends; the first row is the header."""
     header: list[str] | None = None
     for number, row in rows:
         if not row:  # a blank line

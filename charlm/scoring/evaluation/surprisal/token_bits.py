@@ -1,6 +1,6 @@
-"""What models make of sentences of tokens: the bits of each token, and what was expected before it.
+"""Models' values for sentences of tokens: the bits of each token, and the entropy before it.
 
-What expects is the distribution over the vocabulary, `<unk>` and `</s>` in it.
+The entropy is that of the distribution over the vocabulary, including `<unk>` and `</s>`.
 """
 
 import math
@@ -26,7 +26,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
-ROWS_AT_ONCE = 256  # distributions of an n-gram model in memory
+ROWS_AT_ONCE = 256  # distributions of an n-gram model in memory at once
 NATS, LOG10 = 1 / math.log(2), math.log2(10)  # in bits
 
 Bits = npt.NDArray[np.float64]
@@ -37,35 +37,35 @@ Sentences = Sequence[Sequence[str]]
 class SentenceBits:
     """A sentence under a model."""
 
-    surprisals: Bits  # of each token and of the end; infinite where the model gives nothing
-    known: tuple[bool, ...]  # whether each token is another word than `<unk>`
-    entropies: Bits | None  # of what was expected before each token, and before the end
+    surprisals: Bits  # of each token and of the end; infinite at probability 0
+    known: tuple[bool, ...]  # whether each token is in the vocabulary
+    entropies: Bits | None  # of the distribution before each token, and before the end
 
 
 class TokenModel(ABC):
     """A run, an exported model, or an n-gram model."""
 
     name: str  # in tables
-    inventory: Inventory | None = None  # words, counts and text rules; an n-gram model has none
-    vocabulary: frozenset[str]  # all words that it predicts; empty where nobody knows
-    speller: "OpenVocabulary | None" = None  # of unknown words, where it is to spell them
-    learned_single_sentences: bool  # whether they are what it was made of
-    adaptation: str = ""  # how it follows what it reads; empty: not at all
-    is_carried: bool = True  # whether a state goes on to the next sentence, if it is let
+    inventory: Inventory | None = None  # words, counts and text rules; None for an n-gram model
+    vocabulary: frozenset[str]  # all words that it predicts; empty if unknown
+    speller: "OpenVocabulary | None" = None  # for unknown words, if they are to be spelled
+    learned_single_sentences: bool  # whether it was trained on single sentences
+    adaptation: str = ""  # how it adapts to what it reads; empty: not at all
+    is_carried: bool = True  # whether it can carry a state to the next sentence
 
     @abstractmethod
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
-        """Of sentences of tokens, each alone or all as one stream.
+        """The values of sentences of tokens, each on its own or all as one stream.
 
         Raises:
-            DataError: a model that gives no numbers.
+            DataError: a model that gives no finite numbers.
         """
 
 
 class ExportedBits(TokenModel):
-    """An exported model: sentences that stand alone side by side, a stream a token at a time."""
+    """An exported model: sentences on their own are read side by side, a stream token by token."""
 
     def __init__(self, model: OnnxModel, *, name: str) -> None:
         self.name = name
@@ -138,7 +138,7 @@ class NgramBits(TokenModel):
                 yield SentenceBits(surprisals, known, None if expected is None else expected[own])
 
     def _entropies(self, sentences: Sequence[list[str]]) -> Bits:
-        """Before each token and end of the sentences, all in a row."""
+        """The entropies before each token and end of the sentences, all in one row."""
         assert isinstance(self.model, BackoffModel)
         steps = NgramSteps(self.model)
         numbers = {word: number for number, word in enumerate(steps.words)}
@@ -159,7 +159,7 @@ class NgramBits(TokenModel):
 
 
 def _entropy(log10s: Log10s) -> Bits:
-    """In bits, of each row."""
+    """The entropy of each row in bits."""
     is_possible = np.isfinite(log10s)
     terms = np.where(is_possible, 10.0**log10s * np.where(is_possible, log10s, 0.0), 0.0)
     bits: Bits = 0.0 - terms.sum(axis=1) * LOG10
@@ -169,10 +169,10 @@ def _entropy(log10s: Log10s) -> Bits:
 def spelling_bits(
     tokens: Sequence[str], known: Sequence[bool], *, speller: "OpenVocabulary | None"
 ) -> Bits:
-    """−log2 P(spelling | <unk>) of each unknown token and 0 of all others, of the end, too.
+    """−log2 P(spelling | <unk>) of each unknown token, 0 of all other tokens and of the end.
 
     Raises:
-        ConfigError: a token that the speller's vocabulary has.
+        ConfigError: an unknown token that is in the speller's vocabulary.
     """
     bits = np.zeros(len(tokens) + 1)
     if speller is not None:

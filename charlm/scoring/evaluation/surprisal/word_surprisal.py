@@ -1,7 +1,7 @@
-"""Asking models for the surprisal of every written word of some sentences.
+"""Surprisals of every written word of some sentences under several models.
 
-A sentence stands alone, or goes on from those before it: all of its file, or those that share the
-value of a column. An n-gram model remembers nothing and starts each anew.
+A sentence stands on its own, or continues the sentences before it: all of its file, or those with
+the same value in a column. An n-gram model keeps no state and starts each sentence anew.
 """
 
 import math
@@ -33,23 +33,23 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 NONE, DOCUMENT = "none", "document"
 BILLION = 1e9
-GIVEN = "given_"  # before the name of a user's column that is one of ours
+GIVEN = "given_"  # prefix for a user's column with the name of one of ours
 
 
 @keywords(SurprisalOptions)
 def surprisal(options: SurprisalOptions) -> SurprisalTable:
-    """The surprisal of every written word, and further predictors for regressions.
+    """The surprisal of every written word, with the other predictors that regressions need.
 
-    `result.header` and `result.rows()` are the table, for pandas
+    `result.header` and `result.rows()` are the table; for pandas it is
     `DataFrame(result.rows(), columns=result.header)`. The surprisals of a sentence's words and of
-    its end, which is among the items, sum to what `charlm eval` gives the sentence.
+    its end, which is stored in the items, sum to the value that `charlm eval` gives the sentence.
 
     >>> found = charlm.surprisal("corpus/test.txt", model="exp/first")
     >>> found.header[:3], next(iter(found.rows()))[:3]
     (('item', 'position', 'word'), (1, 1, 'a'))
 
     Raises:
-        ConfigError: no files, no such column or model; an open vocabulary without a speller.
+        ConfigError: no files, no such column, no such model; an open vocabulary without a speller.
         DataError: a file, a table or a run that is not what was expected.
     """
     items = read_items(several(options.files), format=options.format, encoding=options.encoding)
@@ -94,7 +94,7 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
 
 
 def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
-    """How runs follow what they read; what there is to say of it is added to `told`."""
+    """How runs adapt to what they read; messages about it are appended to `told`."""
     if options.adapt == "none" and not options.adapt_rates:
         return None
     if options.entropy or (options.lm and not options.model):
@@ -112,7 +112,7 @@ def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
 
 
 def _groups(items: Items, *, context: str) -> list[list[int]]:
-    """Which items go together, by number, in their order."""
+    """Which items belong together, by number, in order."""
     if context == NONE:
         return [list(range(len(items.items)))]
     if context != DOCUMENT:
@@ -135,7 +135,7 @@ def _bits(
     groups: Sequence[Sequence[int]],
     options: SurprisalOptions,
 ) -> list[SentenceBits]:
-    """What a model makes of the sentences, in their order."""
+    """A model's values for the sentences, in order."""
     found: dict[int, SentenceBits] = {}
     for group in groups:
         bits = model.bits(
@@ -158,14 +158,14 @@ class _Lexicon:
             self._billionths = (n_tokens + n_types) / BILLION
 
     def count(self, tokens: Sequence[str]) -> int | None:
-        """Of the rarest token; 0 outside the vocabulary."""
+        """The count of the rarest token; 0 for one outside the vocabulary."""
         if self.inventory is None or not tokens:
             return None
         ids, counts = self.inventory.word_ids, self.inventory.counts
         return min(counts[ids[each]] if ids.get(each, UNK) > UNK else 0 for each in tokens)
 
     def zipf(self, count: int | None) -> float | None:
-        """log10 of occurrences in a billion words (van Heuven et al., 2014)."""
+        """log10 of occurrences per billion words (van Heuven et al., 2014)."""
         return None if count is None else math.log10((count + 1) / self._billionths)
 
 
@@ -205,12 +205,12 @@ def _entropy(bits: SentenceBits, place: int) -> float | None:
 
 
 def _finite(value: float) -> float | None:
-    """A number, or None for what has no probability."""
+    """The value, or None if it is not finite (probability 0)."""
     return float(value) if math.isfinite(value) else None
 
 
 def _renamed(items: Items, column: str) -> dict[str, str]:
-    """What the user's columns are called in the table, but for that of the sentences."""
+    """The names in the table of the user's columns, except the column of the sentences."""
     renamed = {name: name for name in items.columns if name != column}
     for name in list(renamed):
         while _is_ours(renamed[name]) or (renamed[name] != name and renamed[name] in renamed):
@@ -236,7 +236,7 @@ def _notes(
     unknown: Sequence[Counter[str]],
     options: SurprisalOptions,
 ) -> list[str]:
-    """What to mind, in sentences."""
+    """Remarks for the reader, in sentences."""
     notes = []
     for k, model in enumerate(opened.models):
         words = list(chain.from_iterable(item.by_model[k].words for item in items))

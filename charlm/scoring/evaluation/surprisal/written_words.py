@@ -1,8 +1,8 @@
 """Which tokens each written word became under a run's text rules.
 
-Rules work on a line and may cut a word into several tokens ("missing." is two) or leave nothing of
-it. Nearly always they do with each word what they do with it alone; where they do not, the tokens
-of ever longer beginnings of the line tell where a word's end.
+Rules apply to a line and may cut a word into several tokens ("missing." becomes two) or remove it.
+They nearly always treat a word in a line as they treat the word alone. Where they do not, the rules
+are applied to longer and longer prefixes of the line, and their tokens show where each word ends.
 """
 
 from collections.abc import Sequence
@@ -13,24 +13,24 @@ from charlm.text.corpus.tokens import START_WORD, without_marks
 from charlm.text.io.lines import split_words
 
 MOST_REMEMBERED = 1 << 16  # words
-GUARD = "a"  # stands before and behind a word, where rules for the ends of lines would strike
+GUARD = "a"  # put around a word to keep it from the rules for line ends
 
 
 @dataclass(frozen=True)
 class WrittenSentence:
     """A sentence as it was written, and as a model reads it."""
 
-    words: tuple[str, ...]  # what stood between blanks
+    words: tuple[str, ...]  # as separated by blanks
     tokens: tuple[str, ...]
-    ends: tuple[int, ...]  # tokens of words 0 … k together, for each k
+    ends: tuple[int, ...]  # for each k, the number of tokens of words 0 … k
 
     def spans(self) -> list[tuple[int, int]]:
-        """First token and end of each word, in order; empty where nothing was left of it."""
+        """First token and end of each word, in order; an empty span where no token was left."""
         return list(zip((0, *self.ends), self.ends, strict=False))
 
 
 class WordSplitter:
-    """Written words to tokens, by the rules of one run; None: as they stand."""
+    """Splits written words into tokens by the rules of one run; None: words stay as they are."""
 
     def __init__(self, rules: Normalisation | None) -> None:
         self.rules = rules
@@ -57,7 +57,7 @@ class WordSplitter:
         return ends if tokens == found else self._ends_by_beginnings(words, n_tokens=len(found))
 
     def _tokens(self, word: str) -> list[str]:
-        """What the rules make of a word that stands within a line."""
+        """The tokens of a word that stands within a line."""
         if self.rules is None:
             return [word]
         if word not in self._known:

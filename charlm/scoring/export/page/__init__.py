@@ -1,1 +1,1 @@
-"""A model as one HTML file that runs it: its weights in eight bits, and the page's own files."""
+"""A model as one HTML file that runs it: its 8-bit weights, and the page's own files."""

@@ -1,4 +1,4 @@
-"""`charlm export --page`: one HTML file that holds a model in eight bits and runs it, offline."""
+"""`charlm export --page`: one HTML file that holds a model in eight bits and runs it offline."""
 
 import base64
 import time
@@ -32,12 +32,12 @@ from charlm.version import __version__
 
 SCRIPTS = ("model.js", "words.js", "nearest.js", "page.js")
 KINDS = {"float32": "f", "int8": "b"}
-DIM = 64  # of near words: 10,000 are 0.6 MB, and a query's product takes a millisecond
+DIM = 64  # for near words: 10,000 words take 0.6 MB, and a query's product a millisecond
 
 
 @dataclass(frozen=True)
 class PageExport:
-    """What an export to a page has made."""
+    """The result of an export to a page."""
 
     model: Path
     page: Path
@@ -52,7 +52,7 @@ def export_page(options: ExportOptions) -> PageExport:
     """Write a run, or an exported folder in eight bits, as a page.
 
     Raises:
-        ConfigError: no model was said; a part that the page does not compute; a missing package.
+        ConfigError: no model was given; a part that the page cannot compute; a missing package.
         DataError: a run or a folder that is not what was expected.
     """
     began = time.perf_counter()
@@ -74,7 +74,7 @@ def _in_eight_bits(path: Path, options: ExportOptions) -> Iterator[OnnxModel]:
         require_computed(model.info.settings, source=path)
         yield model
         return
-    require_computed(load_info(path).settings, source=path)  # before half a minute of exporting
+    require_computed(load_info(path).settings, source=path)  # before half a minute of export
     with TemporaryDirectory() as folder:
         export_run(path, Path(folder), int8=True, threads=options.threads)
         yield OnnxModel(folder, threads=options.threads)
@@ -108,12 +108,12 @@ def _page(model: OnnxModel, *, title: str) -> bytes:
 
 
 def _near_words(vectors_VE: Vectors) -> tuple[npt.NDArray[np.int8], Vectors]:
-    """Each as a vector of length 127 or so, (V, D); and (E, D), which brings others among them.
+    """Word vectors as int8, (V, D), of length about 127; and the projection (E, D) to their space.
 
-    Cosines are kept best by the directions in which vectors of length 1 are longest: no mean is
-    taken away, since a cosine is from the origin. They name candidates, and the page asks the model
-    itself for their vectors: of char-small's ten nearest words 64 numbers find five, and 200
-    candidates nine.
+    The projection keeps the directions in which vectors of length 1 are longest, which preserves
+    cosines best. The mean is not subtracted, since cosines are taken from the origin. The result
+    only proposes candidates, and the page asks the model itself for their vectors. Of char-small's
+    ten nearest words, 64 numbers find five, and 200 candidates nine.
     """
     norms_V1 = np.linalg.norm(vectors_VE, axis=1, keepdims=True)
     units_VE = vectors_VE / np.maximum(norms_V1, 1e-30)
@@ -149,14 +149,14 @@ def _network(weights: PageWeights, arrays: "_Arrays", *, widest: int) -> dict[st
 
 
 class _Arrays:
-    """Arrays in one row of bytes, each from a multiple of four on."""
+    """Arrays in one row of bytes, each starting at a multiple of four."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._n_bytes = 0
 
     def place(self, array: np.ndarray) -> dict[str, object]:
-        """Where an array will be, and what it is."""
+        """Add an array and return its place, kind and shape."""
         content = np.ascontiguousarray(array).tobytes()
         place = {"kind": KINDS[array.dtype.name], "at": self._n_bytes, "shape": list(array.shape)}
         content += b"\0" * (-len(content) % 4)

@@ -1,7 +1,7 @@
-"""A model's weights out of its exported networks, in the eight bits that they have there.
+"""A model's weights from its exported networks, in the eight bits that they have there.
 
-The networks are read by their structure: which product is which follows from what it stands behind.
-So what the page computes is what onnxruntime computes, and no second quantisation.
+The networks are read by their structure: a product is identified by the nodes before it. So the
+page computes what onnxruntime computes, without a second quantisation.
 """
 
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from charlm.settings import Settings
 
 Array = npt.NDArray[Any]
 
-# Options with which a part has other products than the page computes.
+# Options whose other values lead to products that the page does not compute.
 COMPUTED: dict[str, dict[str, object]] = {
     "context": {
         **{"gates": "ifo", "peepholes": False, "layer_norm": False},
-        **{"recurrent_dropout": 0.0, "zoneout": 0.0, "memory_zoneout": 0.0},  # steps one by one
+        **{"recurrent_dropout": 0.0, "zoneout": 0.0, "memory_zoneout": 0.0},  # stepped one by one
         **{"residual": False, "sum_layers": False},
     },
     "output": {"projection": 0},
@@ -32,7 +32,7 @@ COMPUTED: dict[str, dict[str, object]] = {
 
 @dataclass(frozen=True)
 class Product:
-    """x times a matrix of int8, a scale a column, and what is added."""
+    """x times an int8 matrix, with a scale for each column and a bias."""
 
     weights_KN: Array
     scales_N: Array
@@ -41,12 +41,12 @@ class Product:
 
 @dataclass(frozen=True)
 class PageWeights:
-    """All that the page computes with."""
+    """All weights that the page computes with."""
 
     letters_CE: Array  # float32
-    filters: Product  # of windows of letters
-    highways: tuple[tuple[Product, Product], ...]  # what is new, and the gate
-    lstms: tuple[tuple[Product, Product], ...]  # of the input, and of the state; gates i, o, f, c
+    filters: Product  # over windows of letters
+    highways: tuple[tuple[Product, Product], ...]  # the new values, and the gate
+    lstms: tuple[tuple[Product, Product], ...]  # for the input and the state; gates i, o, f, c
     output: Product
 
 
@@ -54,7 +54,7 @@ def page_weights(model: OnnxModel) -> PageWeights:
     """The weights of a character CNN, highway layers, LSTMs and a softmax.
 
     Raises:
-        ConfigError: one that is not in eight bits.
+        ConfigError: weights that are not in eight bits.
     """
     if model.info.precision != "int8":
         raise ConfigError(
@@ -104,7 +104,7 @@ def require_computed(settings: Settings, *, source: Path) -> None:
 
 
 def _part(settings: Settings, place: str) -> Settings:
-    """Of a run that is damaged there may be none."""
+    """The settings of a part; empty if a damaged run has none."""
     part = settings.get(place)
     return part if isinstance(part, dict) else {}
 
@@ -124,11 +124,11 @@ class _Network:
         }
 
     def nodes(self, kind: str) -> list[Any]:
-        """Those of a kind, in their order."""
+        """The nodes of a kind, in order."""
         return [node for node in self._nodes if node.op_type == kind]
 
     def table(self, node: Any) -> Array:
-        """What a lookup looks up, in fp32."""
+        """The table of a lookup, in fp32."""
         stem = node.input[0].removesuffix("_quantized")
         quantised, scale, zero = (
             self._constants[stem + end] for end in ("_quantized", "_scale", "_zero_point")
@@ -137,7 +137,7 @@ class _Network:
         return table
 
     def product(self, node: Any) -> Product:
-        """A product of integers, with what is added to it; 0 where nothing is."""
+        """An integer product, with the bias that is added to it, or 0."""
         stem = node.input[1].removesuffix("_quantized")
         weights, scales = self._weights(stem + "_quantized", stem + "_scale")
         (cast,) = self._behind(node.output[0])
@@ -146,7 +146,7 @@ class _Network:
         return Product(weights, scales, found[0].copy() if found else np.zeros_like(scales))
 
     def lstm(self, node: Any) -> tuple[Product, Product]:
-        """The products of a layer; the second one's bias is nothing."""
+        """The two products of a layer; the second has a bias of 0."""
         names = list(node.input)
         products = [self._weights(names[at], names[scale]) for at, scale in ((1, 8), (2, 10))]
         bias = self._constants[names[3]][0]

@@ -1,7 +1,7 @@
-"""The rules of a text as the page takes them: options, and patterns as its language writes them.
+"""A run's text rules for the page: the options, and the patterns in JavaScript's syntax.
 
-There a class names Unicode's categories, where Python's \\w and \\d are letters and digits of every
-script by themselves.
+JavaScript's patterns must name Unicode categories, where Python's \\w and \\d match the letters and
+digits of every script by themselves.
 """
 
 from typing import Any
@@ -22,17 +22,17 @@ from charlm.text.corpus.normalisation import (
 
 MARKS = rf"\p{{M}}{OF_EMOJI}"
 NOT_OF_WORDS = rf"[^\p{{L}}\p{{N}}\p{{M}}{SIGNS_OF_WORDS}]+"
-WRITTEN = (  # in this order: the longer ones hold the shorter
+WRITTEN = (  # in this order, since the longer ones contain the shorter
     (LETTER, r"[\p{L}\p{Nl}\p{No}]"),
     (r"(?!\w)", r"(?![\p{L}\p{N}_])"),
     (r"\w", r"\p{L}\p{N}_"),
     (r"\d", r"\p{Nd}"),
-    (r"\s", r"\s\x85"),  # a line end of ISO 8859, which stands in text of a wrong encoding
+    (r"\s", r"\s\x85"),  # a line end of ISO 8859, found in text of a wrong encoding
 )
 
 
 def text_rules(normalisation: Normalisation) -> dict[str, Any]:
-    """What the page's TextRules is made of."""
+    """The data from which the page's TextRules is made."""
     patterns = {
         "token": token_pattern(MARKS, joiners=JOINERS),
         "clitic": CLITIC.pattern,

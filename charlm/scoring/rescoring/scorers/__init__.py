@@ -1,1 +1,1 @@
-"""What gives a hypothesis its features: models of charlm's, in all their ways of reading."""
+"""Scorers, which give hypotheses their features: charlm's models in all ways of reading."""

@@ -1,8 +1,8 @@
-"""A charlm model that adapts to what was chosen so far of a recording.
+"""A charlm model that adapts to what has been chosen so far in a recording.
 
-What a sentence's scores depend on stands in its memory: weights, cache and, where states go on, the
-state. A memory of nothing is the trained model, so that a recording begins with it. Hypotheses of a
-list are scored by what was chosen before it, and not by words of their own.
+A sentence's scores depend on its memory: the weights, the cache and, if states are carried, the
+state. An empty memory stands for the trained model, with which each recording begins. The
+hypotheses of a list are scored with what was chosen before it; none affects the scores of another.
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ class AdaptedMemory(NamedTuple):
     """What is left of the sentences before."""
 
     state: State | None = None  # None: each sentence begins anew
-    weights: list[Tensor] | None = None  # None: the trained ones
+    weights: list[Tensor] | None = None  # None: the trained weights
     remembered: Positions | None = None
 
 
 class AdaptiveScorer(NeuralScorer):
-    """Scores by a run's model, whose context and output follow the sentences remembered.
+    """Scores by a run's model, whose context and output adapt to the remembered sentences.
 
-    Its encoder stays, so that words' vectors are computed once.
+    The encoder does not change, so that words' vectors are computed once.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class AdaptiveScorer(NeuralScorer):
             adaptation=adaptation,
             vectors_of=self._kept_vectors,
         )
-        self._loaded: list[Tensor] | None = None  # the weights that the model now has
+        self._loaded: list[Tensor] | None = None  # the weights that the model has now
 
     @property
     def adaptation(self) -> str:
@@ -66,7 +66,7 @@ class AdaptiveScorer(NeuralScorer):
         return super().score_ids(sentences, memory=self._recalled(memory).state)
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """What a sentence that followed `memory` leaves behind."""
+        """The memory after a sentence that followed `memory`."""
         before = self._recalled(memory)
         ids = np.append(self.forms.ids(sentence), np.int32(END))
         with autocast(self.forms.device, self.precision):
@@ -80,7 +80,7 @@ class AdaptiveScorer(NeuralScorer):
         )
 
     def _recalled(self, memory: object) -> AdaptedMemory:
-        """The memory, after the model and its cache have become what they were then."""
+        """The memory, after the model and its cache have been restored to it."""
         before = memory if isinstance(memory, AdaptedMemory) else AdaptedMemory()
         if self.reader.weights is not None and before.weights is not self._loaded:
             self.reader.weights.restore(before.weights)

@@ -1,7 +1,7 @@
 """The scorers that options ask for: runs, n-gram models, and mixtures of them; or none at all.
 
-The first run says how text is normalised; a mixture works word by word, so that all of its models
-must read the same words. Names are those that weights go by: nn, nn2, … and kn, kn2, …
+The first run determines how text is normalised. A mixture works word by word, so all of its models
+must read the same words. Scorers are named for their weights: nn, nn2, … and kn, kn2, …
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,42 +41,42 @@ if TYPE_CHECKING:
     from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 
 NEURAL, NGRAM = "nn", "kn"
-MOST_REMEMBERED = 1 << 20  # words; a server sees new ones for ever
+MOST_REMEMBERED = 1 << 20  # words; a server sees new ones without end
 
-DividedSearch = Callable[..., Iterator[NbestList]]  # of a LatticeLists and its lattices
+DividedSearch = Callable[..., Iterator[NbestList]]  # takes a LatticeLists and its lattices
 
 
 @dataclass(frozen=True)
 class Scorers:
     """The loaded scorers, and what goes with them."""
 
-    scorers: tuple[Scorer, ...]  # of a list's features; the first is what `charlm` stands for
+    scorers: tuple[Scorer, ...]  # of a list's features; the first gives the score `charlm`
     parts: tuple[Scorer, ...]  # before they were mixed
-    neural: tuple["NeuralScorer", ...]  # those of runs
+    neural: tuple["NeuralScorer", ...]  # the scorers of runs
     normalisation: Normalisation | None
-    text_rules: Normalisation  # what the options ask for besides the run's own
+    text_rules: Normalisation  # from the options, in addition to the run's own
     mixture: dict[str, float]  # weights by name; empty: each scorer is a feature
-    named: dict[str, str]  # what each name stands for
+    named: dict[str, str]  # the source of each name
     vocabulary: "OpenVocabulary | None"  # spells unknown words; None: they stay `<unk>`
-    spelled: tuple[str, ...] = ()  # names of those whose unknown words it spells
-    by_sentence: tuple[str, ...] = ()  # runs whose state began anew at sentences in training
-    old_lm: Scorer | None = None  # that lists were made with
-    search: DividedSearch | None = None  # of lattices, by several processes; None: by this one
+    spelled: tuple[str, ...] = ()  # names of the scorers whose unknown words it spells
+    by_sentence: tuple[str, ...] = ()  # runs that were trained on single sentences
+    old_lm: Scorer | None = None  # with which the lists were made
+    search: DividedSearch | None = None  # of lattices by several processes; None: by this one
 
     @property
     def adaptation(self) -> str:
-        """How models follow what was chosen; empty: not at all."""
+        """How models adapt to what was chosen; empty: not at all."""
         found = [(each.name, each.adaptation) for each in self.neural]
         return "; ".join(f"{name} {adaptation}" for name, adaptation in found if adaptation)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the features that they give."""
+        """Names of the features that the scorers give."""
         return tuple(each.name for each in self.scorers)
 
     @property
     def opened(self) -> tuple[Scorer, ...]:
-        """The scorers, with what the vocabulary spells."""
+        """The scorers, with unknown words spelled where a vocabulary does so."""
         vocabulary = self.vocabulary
         if vocabulary is None:
             return self.scorers
@@ -87,20 +87,20 @@ class Scorers:
 
     @property
     def closed(self) -> "Scorers":
-        """The same without a vocabulary that spells."""
+        """The same scorers without spelling of unknown words."""
         return replace(self, vocabulary=None, spelled=())
 
     @cached_property
     def is_known(self) -> Known | None:
-        """Whether the first scorer's vocabulary has a word; None where there are no scorers."""
+        """Tells whether the first scorer's vocabulary has a word; None if there are no scorers."""
         return known_by(self.parts[0]) if self.parts else None
 
 
 def build_scorers(options: RescoringOptions) -> Scorers:
-    """The scorers, loaded.
+    """Load the scorers.
 
     Raises:
-        ConfigError: options that do not go together, models that do not.
+        ConfigError: options or models that do not go together.
         DataError: a run or a model that is not what was expected.
     """
     options = _mixed_as_tuned(options)
@@ -144,12 +144,12 @@ def build_scorers(options: RescoringOptions) -> Scorers:
 
 
 def spells(options: RescoringOptions) -> bool | None:
-    """Whether unknown words go by their spelling: as it is said, else as the weights were tuned.
+    """Whether unknown words are spelled: as the options say, or else as in the tuning.
 
-    None: in lists, where a run has a speller.
+    None: in lists, if a run has a speller.
 
     Raises:
-        DataError: the weights' file is not one of weights.
+        DataError: the file is not a file of weights.
     """
     if options.open_vocabulary is not None or options.weights is None:
         return options.open_vocabulary
@@ -158,7 +158,7 @@ def spells(options: RescoringOptions) -> bool | None:
 
 
 def _who_spells(options: RescoringOptions) -> str:
-    """What says that unknown words are spelled; `open_vocabulary` may come of the weights."""
+    """The option or file that asks for spelling; `open_vocabulary` may come from the weights."""
     if options.weights is not None:
         origin = load_weights(options.weights).origin
         if origin is not None and origin.spelled:
@@ -167,9 +167,9 @@ def _who_spells(options: RescoringOptions) -> str:
 
 
 def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
-    """With the mixture that the weights were tuned on, where none is said.
+    """The options with the mixture on which the weights were tuned, if they give none.
 
-    Without it a weight of the mixture would be that of its first model alone.
+    Otherwise the weight of the mixture would apply to its first model alone.
     """
     if _is_mixture(options) or options.weights is None:
         return options
@@ -189,7 +189,7 @@ def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
 
 
 def _is_mixture(options: RescoringOptions) -> bool:
-    """Whether all models are to be one, word by word."""
+    """Whether all models are to be mixed word by word."""
     return options.mix is not None or options.mix_weights is not None
 
 
@@ -226,7 +226,7 @@ def _check(options: RescoringOptions) -> None:
 
 
 def _vocabulary(options: RescoringOptions) -> "OpenVocabulary | None":
-    """That of the first run's speller: where it is asked for, or not said and there is one."""
+    """The vocabulary of the first run's speller: if asked for, or by default if it has one."""
     if options.open_vocabulary is False or not options.models or is_exported(options.models[0]):
         return None
     folder = Path(options.models[0])
@@ -240,14 +240,14 @@ def _vocabulary(options: RescoringOptions) -> "OpenVocabulary | None":
 def _spelled(
     scorers: Sequence[Scorer], vocabulary: "OpenVocabulary | None", *, is_said: bool
 ) -> tuple[str, ...]:
-    """Names of the scorers whose unknown words are spelled: if it is said, of all."""
+    """Names of the scorers whose unknown words are spelled; all of them if the options say so."""
     if vocabulary is None:
         return ()
     return tuple(each.name for each in scorers if is_said or _has_words(each, vocabulary))
 
 
 def _has_words(scorer: Scorer, vocabulary: "OpenVocabulary") -> bool:
-    """Whether a scorer has all words of a vocabulary, so that no other is `<unk>` to it.
+    """Whether a scorer has all words of a vocabulary, so that none of them is `<unk>` to it.
 
     A scorer of the caller's may spell unknown words itself, and is not asked.
     """
@@ -267,13 +267,13 @@ def _names(stem: str, n: int) -> list[str]:
 
 
 def _inventory(scorer: Scorer) -> Inventory | None:
-    """The words of a run or of an exported model; None of other scorers."""
+    """The words of a run or of an exported model; None for other scorers."""
     inventory = getattr(scorer, "inventory", None)
     return inventory if isinstance(inventory, Inventory) else None
 
 
 def known_by(scorer: Scorer) -> Known:
-    """Whether a scorer's vocabulary has a word; the caller's own is not asked, and has all."""
+    """Tells whether a scorer knows a word; the caller's own scorer is taken to know all words."""
     inventory = _inventory(scorer)
     if inventory is not None:
         return inventory.word_ids.__contains__
@@ -289,7 +289,7 @@ def _guarded(
     *,
     options: RescoringOptions,
 ) -> list[Scorer]:
-    """The n-gram models of a mixture, held to the words of the first model."""
+    """The n-gram models of a mixture, restricted to the words of the first model."""
     for path, model in zip(options.models, models, strict=True):
         if model.inventory.words != models[0].inventory.words:
             raise ConfigError(
@@ -312,7 +312,7 @@ def _require_names(names: Sequence[str]) -> None:
 
 
 def _named(parts: Sequence[Scorer], options: RescoringOptions) -> dict[str, str]:
-    """What each name stands for: a run, a file, or what the caller brought."""
+    """The source of each name: a run, a file, or a scorer of the caller's."""
     sources = [str(path) for path in (*options.models, *options.lms)]
     sources += ["a scorer of the caller's"] * (options.scorer is not None)
     return {each.name: source for each, source in zip(parts, sources, strict=True)}
@@ -321,7 +321,7 @@ def _named(parts: Sequence[Scorer], options: RescoringOptions) -> dict[str, str]
 def _normalisation(
     models: "Sequence[NeuralScorer | ExportedScorer]", options: RescoringOptions
 ) -> Normalisation | None:
-    """The models' rules and those that were asked for; None: words stay as they are."""
+    """The models' rules and those of the options; None: words stay as they are."""
     own = None if options.raw or not models else models[0].inventory.normalisation
     for path, model in zip(options.models, models, strict=True):
         if own is not None and model.inventory.normalisation != own:
@@ -344,7 +344,7 @@ def _opened(
 
     run = load_run(path, device=pick_device(options.device))
     scorer = _neural(run, options, name=name)
-    # --adapt alone changes weights, and lets each sentence begin anew.
+    # --adapt alone changes weights; each sentence still begins anew.
     may_carry = options.context == "previous" or options.adapt == "none"
     scorer.learned_single_sentences = run.learned_single_sentences and may_carry
     return scorer
@@ -387,7 +387,7 @@ def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "Neura
 def _mixture(
     parts: Sequence[Scorer], options: RescoringOptions, *, normalisation: Normalisation | None
 ) -> list[float]:
-    """Weights of one mixture of all; none where each is to be a feature."""
+    """Weights of a mixture of all models; empty if each model is a feature."""
     if options.mix_weights is not None:
         return parsed_weights(options.mix_weights, n_streams=len(parts), option="--mix-weights")
     if options.mix is None:

@@ -1,4 +1,4 @@
-"""An exported model as a scorer: as a run's, without torch."""
+"""An exported model as a scorer: as the scorer of a run, but without torch."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -21,14 +21,14 @@ class ExportedScorer:
         self._steps = OnnxSteps(model)
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """The scores of each sentence, from the initial state, or as what follows `memory`."""
+        """The scores of each sentence, from the initial state, or as a continuation of `memory`."""
         state = cast("State | None", memory)
         log_probs = sentence_log_probs(self._steps, sentences, state=state)
         known = [self._steps.ids(words) != UNK for words in sentences]
         return [WordLogProbs(*pair) for pair in zip(log_probs, known, strict=True)]
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """The state behind a sentence that followed `memory`, its end not yet read."""
+        """The state after a sentence that followed `memory`, its end not yet read."""
         at, row = self._steps.start(1, state=cast("State | None", memory)), np.zeros(1, np.int64)
         for word in sentence:
             at = self._steps.read(at, rows=row, tokens=[word], words=self._steps.ids([word]))

@@ -1,7 +1,8 @@
-"""A charlm model as a scorer: sentences in, log-probabilities out, through one tree of prefixes.
+"""A charlm model as a scorer: log-probabilities of sentences, through one tree of prefixes.
 
-A sentence starts from the state after the sentences remembered before it, else from the initial
-state. A score depends on the sentence and that state alone, never on the rest of the batch.
+A sentence starts from the state after the sentences remembered before it, or else from the initial
+state. Its scores depend on the sentence and this state alone, never on the other sentences of a
+call.
 """
 
 from collections.abc import Sequence
@@ -25,13 +26,13 @@ from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
 HYPOTHESES_AT_ONCE = 4096
-PLACES_AT_ONCE = 1 << 22  # of a tree, padding included: one endless line stretches all beside it
-ROWS_AT_ONCE = 1024  # states of small levels that go through a layer, and the softmax, together
+PLACES_AT_ONCE = 1 << 22  # of a tree, with padding: one very long line stretches all beside it
+ROWS_AT_ONCE = 1024  # states of small levels that share a call of a layer and the softmax
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far sentences' scores in a coarse number format are from fp32's, in nats."""
+    """How far sentences' scores in a coarser number format are from those in fp32, in nats."""
 
     n_sentences: int
     mean: float
@@ -44,8 +45,8 @@ class Deviation:
 class NeuralScorer:
     """Scores by a run's model.
 
-    `at_once` bounds memory: so many sentences share a tree, fewer beside a very long one, and each
-    level of it has at most as many states.
+    `at_once` bounds memory: at most so many sentences share a tree, fewer beside a very long one,
+    and no level of the tree has more states.
     """
 
     def __init__(
@@ -60,27 +61,27 @@ class NeuralScorer:
         self.name = name
         self.at_once = at_once
         self.precision = precision
-        self.learned_single_sentences = False  # whether they are what it was trained on
-        self.n_tokens = 0  # scored so far, and the distinct prefixes that they came down to
+        self.learned_single_sentences = False  # whether it was trained on single sentences
+        self.n_tokens = 0  # scored so far, and their distinct prefixes below
         self.n_prefixes = 0
 
     @property
     def forms(self) -> FormCache:
-        """Where the vectors come from."""
+        """The cache of the forms' vectors."""
         return self.walker.forms
 
     @property
     def adaptation(self) -> str:
-        """How the model follows what was chosen; empty: not at all."""
+        """How the model adapts to what was chosen; empty: not at all."""
         return ""
 
     @property
     def inventory(self) -> Inventory:
-        """The words that it knows, and its text rules."""
+        """The model's words and text rules."""
         return self.forms.inventory
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """The scores of each sentence, from the initial state, or as what follows `memory`."""
+        """The scores of each sentence, from the initial state, or as a continuation of `memory`."""
         self.forms.forget()
         ids = [self.forms.ids(words) for words in sentences]
         log_probs = self.score_ids(ids, memory=memory)
@@ -88,7 +89,7 @@ class NeuralScorer:
         return [WordLogProbs(*pair) for pair in zip(log_probs, known, strict=True)]
 
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
-        """log-probabilities in nats of each word of each sentence of form ids, and of its end."""
+        """Log-probabilities in nats of each word of each sentence of form ids, and of its end."""
         log_probs: list[LogProbs] = []
         lengths = np.array([1 + len(ids) for ids in sentences], np.int64)
         trees = bounded_slices(lengths, most_rows=self.at_once, most_places=PLACES_AT_ONCE)
@@ -98,7 +99,7 @@ class NeuralScorer:
         return log_probs
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """The state behind a sentence that followed `memory`, its end not yet read."""
+        """The state after a sentence that followed `memory`, its end not yet read."""
         with autocast(self.forms.device, self.precision):
             form_ids = np.append(np.int32(END), self.forms.ids(sentence))
             parents = [np.zeros(1, np.int64)] * len(form_ids)
@@ -106,10 +107,10 @@ class NeuralScorer:
         return state
 
     def deviation(self, texts: Sequence[Words]) -> Deviation | None:
-        """From fp32's scores of these texts; None in fp32, or without a text."""
+        """The deviation from fp32's scores of these texts; None in fp32, or without a text."""
         if self.precision == "fp32" or not texts:
             return None
-        # A cache of its own: this scorer's holds vectors that were made in the coarse format.
+        # A separate cache: this scorer's holds vectors made in the coarse format.
         oov_input = "spelling" if self.forms.by_spelling else "unk"
         forms = FormCache(self.forms.model, self.inventory, oov_input=oov_input)
         exact = NeuralScorer(Walker(forms, unnormalised=self.walker.unnormalised))

@@ -1,7 +1,7 @@
-"""A scorer whose unknown words have a probability of their own, by their spelling.
+"""A scorer that gives unknown words probabilities of their own, by their spelling.
 
-`<unk>` stands for every word outside the vocabulary, so a hypothesis with an odd, wrong word scores
-the same as one with a rare, right word. The speller tells them apart.
+`<unk>` stands for every word outside the vocabulary at once. So a hypothesis with a wrong, odd word
+gets the same score as one with a rare, right word. The speller tells them apart.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 class OpenScorer:
-    """P(<unk> | words before) · P(spelling | <unk>) where a word is unknown; a literal `<unk>` has
-    no spelling and keeps P(<unk>), and so does `<unk>:<unk>`.
+    """P(<unk> | words before) · P(spelling | <unk>) for unknown words.
+
+    A literal `<unk>` has no spelling and keeps P(<unk>), as does `<unk>:<unk>`.
     """
 
     def __init__(self, scorer: Scorer, vocabulary: "OpenVocabulary") -> None:
@@ -26,7 +27,7 @@ class OpenScorer:
         self.name = scorer.name
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """The scorer's, with spelled unknown words.
+        """The scorer's scores, with unknown words spelled.
 
         Raises:
             ConfigError: the scorer does not know a word of the speller's vocabulary, or a sentence
@@ -37,7 +38,7 @@ class OpenScorer:
             sentences, self.scorer.score(sentences, memory=memory), strict=True
         ):
             added = self.vocabulary.spelled(words, score.known, name=self.name)
-            # A new array: a scorer of the caller's may keep its own.
+            # A new array, since a scorer of the caller's may keep its own.
             results.append(score._replace(log_probs=score.log_probs + np.append(added, 0.0)))
         return results
 

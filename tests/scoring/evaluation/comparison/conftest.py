@@ -1,4 +1,4 @@
-"""A corpus of single letters, and comparisons that are asked for their figures by name."""
+"""A corpus of single letters, and comparisons with shortcuts to their figures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from charlm.scoring.evaluation.comparison.results import Comparison, Group, Syst
 
 
 class Compared(Comparison):
-    """A comparison, and the short ways to what tests look at."""
+    """A comparison, with shortcuts to what tests look at."""
 
     @property
     def only_group(self) -> Group:
@@ -30,7 +30,7 @@ class Compared(Comparison):
 
 @pytest.fixture
 def letters(tmp_path: Path) -> Path:
-    """A corpus of single letters, of which a test may rewrite a text."""
+    """A corpus of single letters; a test may rewrite its texts."""
     folder = tmp_path / "letters"
     folder.mkdir()
     texts = {"train": "a a a b b <unk>\n", "valid": "a b\nb b\n", "test": "a b\nzz\n"}

@@ -1,4 +1,4 @@
-"""One table of several comparisons: what stands together, what does not, and per cent by hand."""
+"""One table of several comparisons: what shares a column, what does not, per cents by hand."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Intervals from draws of sentences: against a slow loop, by hand, and how often they hold."""
+"""Intervals from draws of sentences: against a slow loop, by hand, and their coverage."""
 
 import math
 
@@ -60,7 +60,7 @@ def test_two_sentences_of_a_token_each_give_the_interval_that_can_be_worked_out(
     found = drawn.difference(0, 1)
     assert (found.ppl, found.low, found.high) == pytest.approx((0, -9, 90))
     assert found.first_better == pytest.approx(1 / 4, abs=0.03)
-    assert drawn.difference(1, 0).first_better == pytest.approx(1 / 4, abs=0.03)  # ties: nobody
+    assert drawn.difference(1, 0).first_better == pytest.approx(1 / 4, abs=0.03)  # not ties
 
 
 def test_the_interval_of_a_mean_has_the_width_that_theory_gives() -> None:
@@ -70,17 +70,17 @@ def test_the_interval_of_a_mean_has_the_width_that_theory_gives() -> None:
     sums = np.stack([log10s, np.full(400, -2.0)])
     found = PairedBootstrap(sums, np.ones(400, int), samples=4000, seed=1).difference(0, 1)
     assert found.low is not None and found.high is not None
-    error = 100 * math.log(10) * 0.01 / math.sqrt(400)  # of ppl, at 100
+    error = 100 * math.log(10) * 0.01 / math.sqrt(400)  # standard error of a perplexity of 100
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
 
 
 def test_95_of_100_intervals_hold_the_true_difference() -> None:
     generator = np.random.default_rng(2)
     n_texts, n_sentences, n_tokens = 300, 60, 5
-    truth = 10**1.1 - 10**1.0  # of mean -1.1 and -1.0
+    truth = 10**1.1 - 10**1.0  # for means of -1.1 and -1.0
     n_hits = 0
     for _ in range(n_texts):
-        hard = generator.normal(0, 0.2, size=n_sentences)  # for both systems
+        hard = generator.normal(0, 0.2, size=n_sentences)  # hard for both systems
         noise = generator.normal(0, 0.1, size=(2, n_sentences))
         sums = n_tokens * (np.array([[-1.1], [-1.0]]) + hard + noise)
         text = PairedBootstrap(sums, np.full(n_sentences, n_tokens), samples=200, seed=1)
@@ -114,7 +114,7 @@ def test_a_perplexity_beyond_numbers_has_no_difference(
 
 
 def test_a_draw_without_the_sentence_to_which_a_system_gives_nothing_is_a_draw() -> None:
-    # Of the draws AA (1/4), AB or BA (1/2) and BB (1/4) only AA tells that the second is better.
+    # Of the draws AA (1/4), AB or BA (1/2) and BB (1/4) the second is better in AA alone.
     sums = np.array([[-2.0, -2.0], [-1.0, -np.inf]])
     found = PairedBootstrap(sums, np.array([1, 1]), samples=4000, seed=1).difference(0, 1)
     assert (found.ppl, found.low, found.high) == (None, None, None)

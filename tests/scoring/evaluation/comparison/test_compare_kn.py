@@ -60,9 +60,9 @@ def test_a_vocabulary_file_decides_what_is_unk(
     letters: Path, tmp_path: Path, compared: Compare
 ) -> None:
     inventory_of([["a", "a", "<unk>"]]).save(tmp_path / "vocab.json")
-    for vocab in (tmp_path / "vocab.json", tmp_path):  # a run holds such a file
+    for vocab in (tmp_path / "vocab.json", tmp_path):  # a run has such a file
         group = compared(letters, vocab=vocab).only_group
-        assert (group.n_words, group.counts.n_oov) == (3, 2)  # b is none of its words
+        assert (group.n_words, group.counts.n_oov) == (3, 2)  # b is not in its vocabulary
 
 
 def test_runs_that_read_text_otherwise_stand_in_tables_of_their_own(

@@ -127,7 +127,7 @@ def test_bands_are_of_the_first_state(
 def test_a_difference_by_band_is_that_of_its_tokens_alone_on_draws_of_whole_sentences(
     letters: Path, saved_run: Callable[..., Path], compared: Compare
 ) -> None:
-    # A word a sentence: a band's differences are those of a text of sentences with that word.
+    # One word per sentence: a band's differences are those of a text with only its sentences.
     words = ["a", "b", "zz"] * 30
     (letters / "test.txt").write_text("".join(f"{word}\n" for word in words))
     runs = [saved_run("zeros"), saved_run("random")]
@@ -142,7 +142,7 @@ def test_a_difference_by_band_is_that_of_its_tokens_alone_on_draws_of_whole_sent
         ppls = band.ppls[first], band.ppls[second]
         assert found.ppl == pytest.approx((ppls[0] or 0) - (ppls[1] or 0))
         assert found.low is not None and found.high is not None
-        assert found.low - 1e-9 <= (found.ppl or 0) <= found.high + 1e-9  # some are sums of equals
+        assert found.low - 1e-9 <= (found.ppl or 0) <= found.high + 1e-9  # some have no spread
     ends, whole = group.best_two.by_band["</s>"], group.best_two.by_state["sentence"]
     assert ends.high != whole.high
 

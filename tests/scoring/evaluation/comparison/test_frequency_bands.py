@@ -1,4 +1,4 @@
-"""Perplexity by how often a word stands in the training text: bands and figures by hand."""
+"""Perplexity by how often a word occurs in the training text: bands and figures by hand."""
 
 import math
 

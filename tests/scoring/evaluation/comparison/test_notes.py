@@ -1,4 +1,4 @@
-"""What is said beside a comparison, and when."""
+"""The remarks beside a comparison, and when they appear."""
 
 import json
 import shutil
@@ -66,7 +66,7 @@ def test_a_run_that_learnt_from_other_text_is_remarked_on(
     ]
     run = shutil.copytree(tiny_run, tmp_path / "part")
     info = json.loads((run / RUN).read_text())
-    info["corpus"]["max_tokens"] = 68  # which cuts nothing from a text of 67
+    info["corpus"]["max_tokens"] = 68  # cuts nothing from a text of 67
     (run / RUN).write_text(json.dumps(info))
     assert trainings(corpus_dir, run) == []
     info["corpus"]["train"]["n_tokens"] = 66

@@ -1,4 +1,4 @@
-"""The sentence that a comparison begins with: who is better, by how much, and if that is sure."""
+"""The verdict of a comparison: who is better, by how much, and whether that is certain."""
 
 import json
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_the_best_of_several_models_is_held_against_the_next_best(
 
 def test_models_of_streams_and_of_sentences_are_compared_in_both_states(tmp_path: Path) -> None:
     said = between((3.0, 2.0, 4.0), GAIN, run=tmp_path, by_sentence=True)
-    # In the state of sentences all differences are the same here, and the first stays the best.
+    # In the state "sentence" all differences are the same here, and the first stays the best.
     assert said == [
         "state carried, best of 3 models: b is better than a by 3.00 (2.00 to 4.00)",
         "state sentence, best of 3 models: a is better than b by 7.50 (6.89 to 8.10)",

@@ -1,4 +1,4 @@
-"""Runs whose text rules cut, lower and join, or that were trained for sentences."""
+"""Runs whose text rules split, lower-case and join words, or that were trained on sentences."""
 
 from collections.abc import Callable
 from dataclasses import replace

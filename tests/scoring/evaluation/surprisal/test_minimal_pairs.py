@@ -1,4 +1,4 @@
-"""Minimal pairs: right only if strictly better, what says nothing apart, means over sets."""
+"""Minimal pairs: right only if strictly better, uninformative pairs apart, means over sets."""
 
 import json
 import math
@@ -26,7 +26,7 @@ ngram 1=6
 PAIRS = [
     ("good", "bad", "one", "x"),  # right
     ("bad", "good", "one", "x"),  # wrong
-    ("good too", "too good", "one", "x"),  # a tie: order says nothing here
+    ("good too", "too good", "one", "x"),  # a tie: the model ignores the order
     ("good", "zz", "two", "x"),  # unknown
     ("good zz", "bad zz", "two", "x"),  # right: both have the unknown word
     ("good", "bad", "three", "y"),  # right

@@ -1,4 +1,4 @@
-"""Tables as their makers write them: quotes, line ends in fields, packed, from a pipe, broken."""
+"""Tables as programs write them: quotes, line ends in fields, packed, from a pipe, broken."""
 
 import gzip
 import io
@@ -59,7 +59,7 @@ def test_packed_tables_go_by_the_name_before_the_packing(tmp_path: Path) -> None
     ("text", "found"),
     [
         ('text\tn\n"a ""b"""\t1\n', ['a "b"']),
-        ('text\tn\n"a ""b"""\t1\n\n"c"\t2\n\n', ['a "b"', "c"]),  # blank lines say nothing
+        ('text\tn\n"a ""b"""\t1\n\n"c"\t2\n\n', ['a "b"', "c"]),  # blank lines do not count
         ('text\tn\n"Yes," he said.\t1\n', ['"Yes," he said.']),  # no quoting at all
         ('text\tn\n"\t1\n"\t2\n', ['"', '"']),
     ],

@@ -1,4 +1,4 @@
-"""The surprisal of written words: sums that are eval's, entropies, contexts, and what is noted."""
+"""The surprisal of written words: sums equal to eval's, entropies, contexts, and notes."""
 
 import math
 from collections.abc import Callable

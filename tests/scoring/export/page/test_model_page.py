@@ -1,4 +1,4 @@
-"""`charlm export --page` as people meet it: in Chromium, from a file, by the keyboard."""
+"""The page of `charlm export --page` in Chromium, opened from a file, used by keyboard."""
 
 import json
 import math
@@ -85,7 +85,7 @@ def test_a_typed_sentence_has_the_surprisals_of_the_exported_model(
 
 def test_a_long_text_is_shown_as_far_as_it_is_read(opened: Open, folder: Path) -> None:
     page, text = opened("the").page, " ".join(["the cat looked at a zebra"] * 5)
-    page.evaluate("() => { let t = 0; performance.now = () => t += 1000; }")  # all is slow
+    page.evaluate("() => { let t = 0; performance.now = () => t += 1000; }")  # it all seems slow
     page.evaluate(
         "() => { window.seen = []; new MutationObserver(() => seen.push(byId('total').textContent))"
         ".observe(byId('total'), { childList: true }); }"

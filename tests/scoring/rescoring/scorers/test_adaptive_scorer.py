@@ -1,4 +1,4 @@
-"""A scorer that follows what was chosen: against a clone moved by hand, and by recordings."""
+"""A scorer that adapts to the chosen texts: against a copy moved by hand, by recordings."""
 
 import copy
 from pathlib import Path
@@ -77,7 +77,7 @@ def test_a_unigram_cache_gives_words_their_share_among_those_chosen(run: Path) -
     scorer = adaptive(run, mode="cache", theta=0.0, share=0.25, size=5)
     scores = scorer.score(HYPOTHESES, memory=remembered(scorer))
     alone = scorer.score(HYPOTHESES)
-    shares = {"a": 2 / 5, "c": 1 / 5, "</s>": 2 / 5}  # of the last five: a </s> c a </s>
+    shares = {"a": 2 / 5, "c": 1 / 5, "</s>": 2 / 5}  # of the last five tokens: a </s> c a </s>
     for words, score, plain in zip(HYPOTHESES, scores, alone, strict=True):
         cached = np.array([shares.get(word, 0.0) for word in (*words, "</s>")])
         expected = np.log(0.75 * np.exp(plain.log_probs) + 0.25 * cached)

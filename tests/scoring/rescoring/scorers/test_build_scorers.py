@@ -1,4 +1,4 @@
-"""The scorers that options ask for: names, text rules, mixtures, and what does not go together."""
+"""The scorers that options ask for: names, text rules, mixtures, and contradictions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How far coarse scores are from fp32's, by scoring the same sentences both ways."""
+"""How far scores in a coarse format are from fp32's, from scoring the same sentences twice."""
 
 from pathlib import Path
 

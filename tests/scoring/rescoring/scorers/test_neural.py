@@ -1,4 +1,4 @@
-"""Scores through the tree against sentences that run alone, one after the other."""
+"""Scores through the tree against sentences scored on their own, one after another."""
 
 from collections.abc import Sequence
 
@@ -130,7 +130,7 @@ def test_one_endless_line_does_not_stretch_thousands_beside_it(
     monkeypatch.setattr(neural, "PrefixTree", Measured)
     monkeypatch.setattr(neural, "PLACES_AT_ONCE", 100)
     scores = scorer_of(model, inventory).score(sentences)
-    assert places == [40, 51, 40]  # all in one tree would be 41 · 51
+    assert places == [40, 51, 40]  # one tree for all would have 41 · 51
     for one, other in zip(scores, together, strict=True):
         np.testing.assert_allclose(one.log_probs, other.log_probs, rtol=0, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Unknown words with a probability of their own, whatever the scorer, in lists as in lattices."""
+"""Unknown words with probabilities of their own, for all scorers, in lists and in lattices."""
 
 from collections.abc import Iterable, Sequence
 
@@ -95,7 +95,7 @@ def test_probabilities_of_spellings_within_unk_sum_to_at_most_one(
     total = sum(
         np.exp(score.log_probs[0] - np.log(0.5)) for score in scorer.score([[w] for w in words])
     )
-    assert 0.2 < total < 1  # the rest has longer words and unknown characters
+    assert 0.2 < total < 1  # the rest belongs to longer words and unknown characters
 
 
 def strings(n: int) -> list[str]:
@@ -140,7 +140,7 @@ def test_a_word_of_a_lattice_has_the_probability_that_it_has_in_a_list(
     model = Halves("a", "bb", "own")
     (expected,) = OpenScorer(model, vocabulary).score([text])
     assert of_lattice(model, vocabulary, [*text, END_WORD]) == pytest.approx(expected.log_probs)
-    # What the model knows and the run does not is predicted, and not spelled once more.
+    # A word that the model knows and the run does not is predicted, and not spelled as well.
     assert of_lattice(model, vocabulary, ["own"]) == pytest.approx(np.log(0.5))
 
 

@@ -125,7 +125,7 @@ MODERN: dict[str, Settings] = {
     "word-char-modern": WORD_CHAR_MODERN,
     "word-ngram-modern": WORD_NGRAM_MODERN,
     # Six softmaxes over the same vectors, for a GPU: on a CPU a step takes five times as long. The
-    # model can memorise far more, so dropout is much higher and training runs for eight times the
+    # model can memorise far more, so dropout is much higher and training runs for twelve times the
     # epochs, in steps that are twice as large. The warm-up lasts one epoch.
     "mixture-modern": merged(
         WORD_NGRAM_MODERN,

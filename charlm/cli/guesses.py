@@ -132,7 +132,8 @@ def _explain_files(ctx: Any, args: list[str], *, files: list[str], extra: list[s
             said = f"found the model {word!r} without its option; say --model {word}"
             raise typer.BadParameter(said, ctx=ctx)
     sentence = " ".join(words)
-    may_be_files = "-" in words or any(os.path.exists(w) or Path(w).suffix for w in words)
+    # More than a dot: to Python 3.14 a full stop is a suffix.
+    may_be_files = "-" in words or any(os.path.exists(w) or Path(w).suffix[1:] for w in words)
     if files and " " in sentence and not may_be_files:
         others = shlex.join(each for each in args if each not in words)
         piped = f"echo {shlex.quote(sentence)} | {ctx.command_path} - {others}".rstrip()

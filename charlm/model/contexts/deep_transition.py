@@ -70,9 +70,9 @@ class DeepTransition(StackedContext):
         self,
         input_dim: int,
         *,
-        dim: Annotated[Dim, Meaning("numbers in a layer's output")] = 300,
-        depth: Annotated[Layers, Meaning("transitions within a step")] = 2,
-        layers: Annotated[Layers, Meaning("layers on top of each other")] = 1,
+        dim: Annotated[Dim, Meaning("dimension of each layer's output")] = 300,
+        depth: Annotated[Layers, Meaning("number of transition layers within each time step")] = 2,
+        layers: Annotated[Layers, Meaning("number of stacked layers")] = 1,
         **options: Any,
     ) -> None:
         super().__init__(input_dim, dim=dim, depth=depth, layers=layers, **options)

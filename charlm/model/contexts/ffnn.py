@@ -27,13 +27,21 @@ class FeedForward(Context):
         input_dim: int,
         *,
         order: Order = 5,
-        dim: Annotated[Dim, Meaning("numbers in a layer's output")] = 300,
-        layers: Annotated[Layers, Meaning("layers on top of each other")] = 1,
+        dim: Annotated[Dim, Meaning("dimension of each layer's output")] = 300,
+        layers: Annotated[Layers, Meaning("number of stacked layers")] = 1,
         activation: Activation = "tanh",
-        direct: Annotated[bool, Meaning("the words' vectors reach the output, too")] = False,
-        dropout: Annotated[Probability, Meaning("share of the output zeroed in training")] = 0.0,
-        input_dropout: Annotated[Probability, Meaning("the same of the words' vectors")] = 0.0,
-        variational: Annotated[bool, Meaning("one dropout mask for all steps of a chunk")] = False,
+        direct: Annotated[
+            bool, Meaning("the words' vectors are also passed directly to the output")
+        ] = False,
+        dropout: Annotated[
+            Probability, Meaning("share of each layer's output zeroed in training")
+        ] = 0.0,
+        input_dropout: Annotated[
+            Probability, Meaning("share of each input vector zeroed in training")
+        ] = 0.0,
+        variational: Annotated[
+            bool, Meaning("one dropout mask is used for all steps of a chunk")
+        ] = False,
         initial_state: Start = "zero",
     ) -> None:
         super().__init__()

@@ -17,9 +17,13 @@ from charlm.model.contexts.stacked_context import StackedContext
 from charlm.settings import Meaning
 
 Reset = Annotated[
-    Literal["before", "after"], Meaning("the reset gate acts before or after a product")
+    Literal["before", "after"],
+    Meaning("the reset gate acts before or after the product with the state"),
 ]
-Bias = Annotated[Literal["candidate", "state"], Meaning("what has the bias")]
+Bias = Annotated[
+    Literal["candidate", "state"],
+    Meaning("whether the bias is added inside the candidate or to the new state"),
+]
 
 
 class GRUCell(Cell):

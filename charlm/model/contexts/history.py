@@ -14,7 +14,9 @@ from charlm.model.contexts.recurrence import Start
 from charlm.model.contract import State
 from charlm.settings import Meaning, Range
 
-Order = Annotated[int, Range(2, 64), Meaning("words in view and the predicted one")]
+Order = Annotated[
+    int, Range(2, 64), Meaning("n of the n-gram: the words in view and the predicted word")
+]
 
 
 class History(nn.Module):

@@ -15,7 +15,10 @@ from charlm.model.contexts.recurrence import Start, drawn, dropped
 from charlm.model.contract import Context, State
 from charlm.settings import Meaning, Probability
 
-Matrices = Annotated[Literal["diagonal", "full"], Meaning("the weights of each position")]
+Matrices = Annotated[
+    Literal["diagonal", "full"],
+    Meaning("weights of each history position: diagonal or full matrix"),
+]
 
 
 class LogBilinear(Context):
@@ -31,9 +34,15 @@ class LogBilinear(Context):
         *,
         order: Order = 5,
         matrices: Matrices = "diagonal",
-        dropout: Annotated[Probability, Meaning("share of the output zeroed in training")] = 0.0,
-        input_dropout: Annotated[Probability, Meaning("the same of the words' vectors")] = 0.0,
-        variational: Annotated[bool, Meaning("one dropout mask for all steps of a chunk")] = False,
+        dropout: Annotated[
+            Probability, Meaning("share of the context vector zeroed in training")
+        ] = 0.0,
+        input_dropout: Annotated[
+            Probability, Meaning("share of each input vector zeroed in training")
+        ] = 0.0,
+        variational: Annotated[
+            bool, Meaning("one dropout mask is used for all steps of a chunk")
+        ] = False,
         initial_state: Start = "zero",
     ) -> None:
         super().__init__()

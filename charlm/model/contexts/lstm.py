@@ -32,7 +32,10 @@ from charlm.settings import Meaning
 # takes as long as a dozen such products save.
 PRODUCTS_WORTH_A_COPY = 16
 
-Gates = Annotated[Literal["ifo", "fo", "io", "if"], Meaning("input, forget and output gate")]
+Gates = Annotated[
+    Literal["ifo", "fo", "io", "if"],
+    Meaning("gates that the cell has: input (i), forget (f), output (o)"),
+]
 
 
 class LSTMCell(Cell):
@@ -144,8 +147,8 @@ class LSTM(StackedContext):
         dim: int,
         *,
         gates: Gates = "ifo",
-        forget_bias: Annotated[float, Meaning("what is added to the forget gate's bias")] = 0.0,
-        peepholes: Annotated[bool, Meaning("the gates see the memory cell, too")] = False,
+        forget_bias: Annotated[float, Meaning("constant added to the forget gate's bias")] = 0.0,
+        peepholes: Annotated[bool, Meaning("the gates also read the memory cell")] = False,
         layer_norm: Normalised = False,
     ) -> nn.Module:
         if forget_bias and "f" not in gates:

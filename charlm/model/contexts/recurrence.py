@@ -23,9 +23,13 @@ from charlm.settings import Meaning
 Leaves = tuple[Tensor, ...]
 Times = Callable[[int, Tensor], Tensor]
 Drop = Callable[[Tensor], Tensor]
-Activation = Annotated[Literal["tanh", "sigmoid", "relu"], Meaning("of a layer")]
-Normalised = Annotated[bool, Meaning("sums within a step are normalised")]
-Start = Annotated[Literal["zero", "learned"], Meaning("the state before the first word")]
+Activation = Annotated[
+    Literal["tanh", "sigmoid", "relu"], Meaning("activation function of the layers")
+]
+Normalised = Annotated[bool, Meaning("layer normalisation of the sums within each step")]
+Start = Annotated[
+    Literal["zero", "learned"], Meaning("state before the first word: zeros or learned")
+]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,

@@ -27,9 +27,13 @@ from charlm.model.contexts.recurrence import (
 from charlm.model.contract import Context, State, state_leaves
 from charlm.settings import Dim, Layers, Meaning, Probability, Range
 
-LastDim = Annotated[int, Range(0, 65_536), Meaning("dim of the last layer; 0: as the others")]
+LastDim = Annotated[
+    int, Range(0, 65_536), Meaning("dimension of the last layer; 0: that of the others")
+]
 OutputDropout = Annotated[
-    float, Range(-1.0, 0.999), Meaning("the same of the last layer; below 0: as dropout")
+    float,
+    Range(-1.0, 0.999),
+    Meaning("dropout of the last layer's output; below 0: same as dropout"),
 ]
 
 
@@ -72,25 +76,39 @@ class StackedContext(Context):
         self,
         input_dim: int,
         *,
-        dim: Annotated[Dim, Meaning("numbers in a layer's output")] = 300,
-        layers: Annotated[Layers, Meaning("layers on top of each other")] = 2,
+        dim: Annotated[Dim, Meaning("dimension of each layer's output")] = 300,
+        layers: Annotated[Layers, Meaning("number of stacked layers")] = 2,
         last_dim: LastDim = 0,
         dropout: Annotated[
             Probability, Meaning("share of each layer's output zeroed in training")
         ] = 0.5,
         input_dropout: Annotated[
-            Probability, Meaning("the same of what goes into the first layer")
+            Probability, Meaning("share of the first layer's input zeroed in training")
         ] = 0.0,
         output_dropout: OutputDropout = -1.0,
-        variational: Annotated[bool, Meaning("one dropout mask for all steps of a chunk")] = False,
-        recurrent_dropout: Annotated[Probability, Meaning("dropout of a step's candidate")] = 0.0,
-        zoneout: Annotated[Probability, Meaning("share of the output that stays as before")] = 0.0,
-        memory_zoneout: Annotated[Probability, Meaning("the same of the memory cell")] = 0.0,
-        weight_drop: Annotated[
-            Probability, Meaning("share of recurrent weights zeroed for a chunk")
+        variational: Annotated[
+            bool, Meaning("one dropout mask is used for all steps of a chunk")
+        ] = False,
+        recurrent_dropout: Annotated[
+            Probability, Meaning("dropout of the candidate state at each step")
         ] = 0.0,
-        residual: Annotated[bool, Meaning("from layer 2 on what went in is added")] = False,
-        sum_layers: Annotated[bool, Meaning("all layers' outputs are added up")] = False,
+        zoneout: Annotated[
+            Probability,
+            Meaning("share of the hidden state that keeps its previous value in training"),
+        ] = 0.0,
+        memory_zoneout: Annotated[
+            Probability,
+            Meaning("share of the memory cell that keeps its previous value in training"),
+        ] = 0.0,
+        weight_drop: Annotated[
+            Probability, Meaning("share of the recurrent weights zeroed for a whole chunk")
+        ] = 0.0,
+        residual: Annotated[
+            bool, Meaning("from layer 2 on, a layer's input is added to its output")
+        ] = False,
+        sum_layers: Annotated[
+            bool, Meaning("the context vector is the sum of all layers' outputs")
+        ] = False,
         initial_state: Start = "zero",
         **of_layer: Any,
     ) -> None:

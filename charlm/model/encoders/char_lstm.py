@@ -36,13 +36,16 @@ class CharLSTM(Encoder):
         self,
         inventory: Inventory,
         *,
-        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
-        letter_dim: Annotated[Dim, Meaning("numbers in a character's vector")] = 200,
-        hidden_dim: Annotated[Dim, Meaning("numbers in the state of each LSTM")] = 200,
+        dim: Annotated[Dim, Meaning("dimension of the word vectors")] = 200,
+        letter_dim: Annotated[Dim, Meaning("dimension of the character vectors")] = 200,
+        hidden_dim: Annotated[Dim, Meaning("dimension of each LSTM's hidden state")] = 200,
         tables: Annotated[
-            Literal["shared", "separate"], Meaning("vectors of both directions")
+            Literal["shared", "separate"],
+            Meaning("one table of character vectors for both directions, or one for each"),
         ] = "shared",
-        markers: Annotated[bool, Meaning("characters mark start and end of a word")] = True,
+        markers: Annotated[
+            bool, Meaning("extra characters mark the start and end of a word")
+        ] = True,
     ) -> None:
         super().__init__()
         self.dim = dim

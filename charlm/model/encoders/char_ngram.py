@@ -48,14 +48,14 @@ class CharNgrams(Encoder):
         self,
         inventory: Inventory,
         *,
-        dim: Annotated[Dim, Meaning("numbers in an n-gram's vector")] = 100,
-        min_n: Annotated[Order, Meaning("characters of the shortest n-grams")] = 3,
-        max_n: Annotated[Order, Meaning("characters of the longest n-grams")] = 6,
+        dim: Annotated[Dim, Meaning("dimension of the n-gram vectors")] = 100,
+        min_n: Annotated[Order, Meaning("length of the shortest n-grams, in characters")] = 3,
+        max_n: Annotated[Order, Meaning("length of the longest n-grams, in characters")] = 6,
         buckets: Annotated[
-            int, Range(1, 10_000_000), Meaning("vectors that the n-grams share")
+            int, Range(1, 10_000_000), Meaning("number of vectors, to which the n-grams are hashed")
         ] = 50_000,
         divisor: Annotated[
-            Divisor, Meaning("of the sum: none, the number of n-grams or its root")
+            Divisor, Meaning("divisor of the sum: none, the number of n-grams, or its square root")
         ] = "none",
     ) -> None:
         super().__init__()

@@ -39,9 +39,11 @@ class GateEncoder(EqualSides):
         char: Encoder,
         kind: Annotated[
             Literal["adaptive", "fixed"],
-            Meaning("a gate learned for each word, or the same for all"),
+            Meaning("a gate computed for each word, or one value for all words"),
         ] = "adaptive",
-        value: Annotated[Share, Meaning("the fixed gate: the characters' share")] = 0.5,
+        value: Annotated[
+            Share, Meaning("value of the fixed gate: weight of the character vector")
+        ] = 0.5,
     ) -> None:
         if word.reads_spelling:
             raise ConfigError(

@@ -60,7 +60,7 @@ class HighwayEncoder(Encoder):
         inventory: Inventory,
         *,
         encoder: Encoder,
-        layers: Annotated[Layers, Meaning("highway layers")] = 1,
+        layers: Annotated[Layers, Meaning("number of highway layers")] = 1,
     ) -> None:
         super().__init__()
         self.encoder = encoder

@@ -19,7 +19,7 @@ class MLPEncoder(Encoder):
         inventory: Inventory,
         *,
         encoder: Encoder,
-        layers: Annotated[Layers, Meaning("layers")] = 1,
+        layers: Annotated[Layers, Meaning("number of hidden layers")] = 1,
     ) -> None:
         super().__init__()
         self.encoder = encoder

@@ -28,8 +28,8 @@ class MorphEncoder(Encoder):
         self,
         inventory: Inventory,
         *,
-        dim: Annotated[Dim, Meaning("numbers in a morph's vector, and a word's")] = 200,
-        word: Annotated[bool, Meaning("each word has a vector of its own, too")] = True,
+        dim: Annotated[Dim, Meaning("dimension of the vectors of morphs and words")] = 200,
+        word: Annotated[bool, Meaning("each word also has a vector of its own")] = True,
     ) -> None:
         super().__init__()
         if inventory.morphs is None:

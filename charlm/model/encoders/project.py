@@ -22,8 +22,8 @@ class ProjectEncoder(Encoder):
         inventory: Inventory,
         *,
         encoder: Encoder,
-        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
-        bias: Annotated[bool, Meaning("a bias is added")] = True,
+        dim: Annotated[Dim, Meaning("dimension of the word vectors")] = 200,
+        bias: Annotated[bool, Meaning("the linear map has a bias")] = True,
     ) -> None:
         super().__init__()
         self.encoder = encoder

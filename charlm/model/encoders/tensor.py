@@ -35,8 +35,10 @@ class TensorEncoder(Mixture):
         *,
         word: Encoder,
         char: Encoder,
-        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
-        rank: Annotated[int, Range(0, 65_536), Meaning("rank of the tensor; 0: a full one")] = 200,
+        dim: Annotated[Dim, Meaning("dimension of the word vectors")] = 200,
+        rank: Annotated[
+            int, Range(0, 65_536), Meaning("rank of the tensor; 0: a full tensor")
+        ] = 200,
     ) -> None:
         # With ones in place of the unused side it is a linear map of the used one.
         super().__init__(word, char, dim=dim, absent="ones")

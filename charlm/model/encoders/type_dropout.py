@@ -28,7 +28,10 @@ class TypeDropout(Encoder):
         inventory: Inventory,
         *,
         encoder: Encoder,
-        p: Annotated[Probability, Meaning("share of the forms that are zeroed in training")] = 0.1,
+        p: Annotated[
+            Probability,
+            Meaning("share of distinct words zeroed in training, each at all its positions"),
+        ] = 0.1,
     ) -> None:
         super().__init__()
         self.encoder = encoder

@@ -20,7 +20,7 @@ class WordLookup(Encoder):
         self,
         inventory: Inventory,
         *,
-        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
+        dim: Annotated[Dim, Meaning("dimension of the word vectors")] = 200,
     ) -> None:
         super().__init__()
         self.dim = dim

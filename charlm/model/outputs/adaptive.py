@@ -19,7 +19,9 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 SHARES = (80, 95)  # per cent of the text's tokens before the first tail, and before the second
 Cutoffs = Annotated[
-    tuple[int, ...], Range(1, 1_000_000_000), Meaning("ids where tails begin; none: by frequency")
+    tuple[int, ...],
+    Range(1, 1_000_000_000),
+    Meaning("word ids at which the tails begin; empty: chosen by frequency"),
 ]
 
 
@@ -46,7 +48,9 @@ class AdaptiveSoftmax(Output):
         *,
         cutoffs: Cutoffs = (),
         div_value: Annotated[
-            float, Range(1, 64), Meaning("how much narrower each tail is than the one before")
+            float,
+            Range(1, 64),
+            Meaning("factor by which each tail is narrower than the one before"),
         ] = 4.0,
     ) -> None:
         super().__init__()

@@ -39,11 +39,14 @@ class ClassSoftmax(TwoLevelOutput):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        classes: Annotated[Count, Meaning("classes of words; 0: the root of their number")] = 0,
+        classes: Annotated[
+            Count, Meaning("number of word classes; 0: square root of the vocabulary size")
+        ] = 0,
         assignment: Annotated[
-            Literal["mass", "sqrt-mass"], Meaning("what every class has an equal part of")
+            Literal["mass", "sqrt-mass"],
+            Meaning("classes hold equal parts of the unigram mass, or of its square root"),
         ] = "sqrt-mass",
-        file: Annotated[InputFile, Meaning("of words and their classes, in their place")] = "",
+        file: Annotated[InputFile, Meaning("file of words and their classes, used instead")] = "",
     ) -> None:
         super().__init__()
         n_words = inventory.n_words

@@ -41,10 +41,16 @@ class ComposedSoftmax(TableOutput):
         input_encoder: Encoder,
         *,
         encoder: Encoder | None = None,
-        side: Annotated[Side, Meaning("of an encoder with two sides, whose vectors")] = "both",
-        free: Annotated[bool, Meaning("each word has a vector of its own, too")] = False,
-        bias: Annotated[bool, Meaning("each word has a bias")] = True,
-        project: Annotated[bool, Meaning("h is mapped to the vectors' width")] = False,
+        side: Annotated[
+            Side, Meaning("which side of a two-sided encoder gives the word vectors")
+        ] = "both",
+        free: Annotated[
+            bool, Meaning("each word also has a vector of its own, added to the encoder's")
+        ] = False,
+        bias: Annotated[bool, Meaning("each word has a bias in the output")] = True,
+        project: Annotated[
+            bool, Meaning("the context vector is projected to the dimension of the word vectors")
+        ] = False,
     ) -> None:
         super().__init__()
         source = _side_of(encoder or input_encoder, side)

@@ -32,9 +32,12 @@ class HierarchicalSoftmax(TwoLevelOutput):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        clusters: Annotated[Count, Meaning("clusters of words; 0: the root of their number")] = 0,
+        clusters: Annotated[
+            Count, Meaning("number of word clusters; 0: square root of the vocabulary size")
+        ] = 0,
         assignment: Annotated[
-            Literal["random", "frequency"], Meaning("which words share a cluster")
+            Literal["random", "frequency"],
+            Meaning("how words are put into clusters: at random or by frequency"),
         ] = "random",
     ) -> None:
         super().__init__()

@@ -45,12 +45,14 @@ class MixtureOfSoftmaxes(Output):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        components: Annotated[Layers, Meaning("softmaxes that are mixed")] = 10,
-        dim: Annotated[DimOrNone, Meaning("width of a latent vector; 0: h's")] = 0,
+        components: Annotated[Layers, Meaning("number of softmaxes that are mixed")] = 10,
+        dim: Annotated[
+            DimOrNone, Meaning("dimension of the latent vectors; 0: that of the context vector")
+        ] = 0,
         dropout: Annotated[
-            Probability, Meaning("share of latent vectors zeroed in training")
+            Probability, Meaning("share of each latent vector zeroed in training")
         ] = 0.0,
-        tied: Annotated[bool, Meaning("the words' vectors are the input's")] = False,
+        tied: Annotated[bool, Meaning("the output uses the input encoder's word vectors")] = False,
     ) -> None:
         super().__init__()
         if tied and dim not in (0, encoder.dim):

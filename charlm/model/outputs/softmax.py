@@ -26,8 +26,11 @@ class Softmax(TableOutput):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        bias: Annotated[bool, Meaning("each word has a bias")] = True,
-        projection: Annotated[DimOrNone, Meaning("width that h is mapped to; 0: none")] = 0,
+        bias: Annotated[bool, Meaning("each word has a bias in the output")] = True,
+        projection: Annotated[
+            DimOrNone,
+            Meaning("dimension that the context vector is projected to; 0: no projection"),
+        ] = 0,
     ) -> None:
         super().__init__()
         self.projection = nn.Linear(input_dim, projection, bias=False) if projection else None

@@ -46,10 +46,12 @@ class Exponential(Averaging):
     """
 
     decay: Annotated[
-        float, Range(0.0, 0.999_999_9), Meaning("what the average keeps at a step")
+        float, Range(0.0, 0.999_999_9), Meaning("share of the average that is kept at each step")
     ] = 0.9995
     degree: Annotated[
-        int, Range(0, 100), Meaning("of the polynomial that weighs the first steps")
+        int,
+        Range(0, 100),
+        Meaning("degree of the polynomial that weights the first steps; 0: their mean"),
     ] = 0
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
@@ -67,7 +69,7 @@ class NonMonotonic(Averaging):
     `window` before it; `window` is the paper's non-monotone interval n, counted in epochs.
     """
 
-    window: Annotated[Count, Meaning("epochs without gain before the averaging begins")] = 5
+    window: Annotated[Count, Meaning("epochs without improvement before averaging begins")] = 5
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
         lowest = accumulate(valid_ppls, min)  # up to and including each epoch

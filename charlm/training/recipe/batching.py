@@ -199,10 +199,11 @@ class StreamBatching:
 
     by_sentence = False
 
-    shuffle: Annotated[Literal["none", "partial"], Meaning("streams are rotated each epoch")] = (
-        "none"
-    )
-    reset: Annotated[Probability, Meaning("how often the state begins anew after </s>")] = 0.0
+    shuffle: Annotated[
+        Literal["none", "partial"],
+        Meaning("partial: each epoch rotates the streams by random offsets"),
+    ] = "none"
+    reset: Annotated[Probability, Meaning("probability that the state is reset after </s>")] = 0.0
 
     def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:
         """The number of steps in an epoch if there were a single stream."""
@@ -263,8 +264,12 @@ class SentenceBatching:
 
     by_sentence = True
 
-    max_words: Annotated[Count, Meaning("sentences of as many words are left out; 0: none")] = 0
-    pool: Annotated[Count, Meaning("batches' worth of sentences that are sorted by length")] = 50
+    max_words: Annotated[
+        Count, Meaning("sentences of this many words or more are left out; 0: none")
+    ] = 0
+    pool: Annotated[
+        Count, Meaning("number of batches whose sentences are sorted by length together")
+    ] = 50
 
     def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:  # noqa: ARG002 -- streams'
         """The number of steps in an epoch of one sentence per step; sentences are read whole."""

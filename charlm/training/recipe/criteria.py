@@ -17,8 +17,10 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Output
 from charlm.settings import Meaning, Range
 
-NoiseWords = Annotated[int, Range(1, 1_000_000), Meaning("noise words drawn for a step")]
-Power = Annotated[float, Range(0.0, 1.0), Meaning("they are drawn by frequency to this power")]
+NoiseWords = Annotated[int, Range(1, 1_000_000), Meaning("number of noise words drawn per step")]
+Power = Annotated[
+    float, Range(0.0, 1.0), Meaning("noise words are drawn by unigram probability to this power")
+]
 
 
 class Losses(NamedTuple):
@@ -66,7 +68,9 @@ class SelfNormalised(Criterion):
 
     needs_scores = True
     is_self_normalised = True
-    alpha: Annotated[float, Range(0.0, 1e3), Meaning("factor of the squared log Z")] = 0.1
+    alpha: Annotated[
+        float, Range(0.0, 1e3), Meaning("weight of the penalty on the squared log Z")
+    ] = 0.1
 
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor

@@ -18,7 +18,7 @@ from charlm.model.contexts.log_bilinear import LogBilinear
 from charlm.model.contexts.lstm import LSTMCell
 from charlm.settings import Meaning, Range
 
-Reach = Annotated[float, Range(0.0, 100.0), Meaning("largest number drawn")]
+Reach = Annotated[float, Range(0.0, 100.0), Meaning("largest absolute value drawn")]
 Factor = Annotated[float, Range(0.0, 100.0)]
 Kind = Literal["vector", "table", "recurrent", "input", "matrix"]
 
@@ -40,7 +40,9 @@ class Uniform(Initialisation):
     """All parameters uniform in ±`range`; optionally zero biases (Kim et al., 2016: 0.05)."""
 
     range: Reach = 0.05
-    biases: Annotated[Literal["drawn", "zero"], Meaning("drawn as the others, or zero")] = "drawn"
+    biases: Annotated[
+        Literal["drawn", "zero"], Meaning("biases are drawn like other parameters, or set to zero")
+    ] = "drawn"
 
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
@@ -65,10 +67,11 @@ class Xavier(Initialisation):
     there as well appears only in their code.
     """
 
-    gain: Annotated[Factor, Meaning("factor of what is drawn for matrices")] = 1.0
-    gates: Annotated[Factor, Meaning("a further factor, of the gates of LSTMs")] = 1.0
+    gain: Annotated[Factor, Meaning("factor of the range that matrices are drawn from")] = 1.0
+    gates: Annotated[Factor, Meaning("further factor of that range for the gates of LSTMs")] = 1.0
     where: Annotated[
-        Literal["everywhere", "cells", "encoder-cells"], Meaning("the matrices drawn so")
+        Literal["everywhere", "cells", "encoder-cells"],
+        Meaning("matrices drawn this way; all others are uniform in ±range"),
     ] = "everywhere"
     range: Reach = 0.1
 

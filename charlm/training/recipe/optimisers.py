@@ -17,10 +17,18 @@ from charlm.settings import Meaning, Range
 
 Rate = Annotated[float, Range(0.0, 1e6), Meaning("learning rate")]
 Kept = Annotated[float, Range(0.0, 0.999_999)]  # the share of an average that a step keeps
-Betas = Annotated[tuple[float, ...], Range(0.0, 0.999_999), Meaning("what the two averages keep")]
-Decay = Annotated[float, Range(0.0, 1e3), Meaning("how fast weights shrink")]
+Betas = Annotated[
+    tuple[float, ...],
+    Range(0.0, 0.999_999),
+    Meaning("decay rates of the averages of the gradient and of its square"),
+]
+Decay = Annotated[
+    float, Range(0.0, 1e3), Meaning("weight decay: how strongly weights are pulled towards 0")
+]
 # With 0, a word that is never seen would give 0 / 0.
-Epsilon = Annotated[float, Range(1e-30, 1.0), Meaning("added to what the gradient is divided by")]
+Epsilon = Annotated[
+    float, Range(1e-30, 1.0), Meaning("small number added to the denominator of each step")
+]
 Maker = Callable[..., torch.optim.Optimizer]
 
 FUSED, FOREACH = {"fused": True}, {"foreach": True}
@@ -71,8 +79,10 @@ class SGD(Optimiser):
 
     of_torch = torch.optim.SGD
     lr: Rate = 1.0
-    momentum: Annotated[Kept, Meaning("share of the step before that goes on")] = 0.0
-    nesterov: Annotated[bool, Meaning("momentum looks ahead (Nesterov's)")] = False
+    momentum: Annotated[
+        Kept, Meaning("momentum: share of the previous step that is carried over")
+    ] = 0.0
+    nesterov: Annotated[bool, Meaning("Nesterov's momentum instead of plain momentum")] = False
     weight_decay: Decay = 0.0
 
     def __post_init__(self) -> None:
@@ -160,9 +170,11 @@ class RMSprop(Optimiser):
 
     of_torch = torch.optim.RMSprop
     lr: Rate = 1e-2
-    alpha: Annotated[Kept, Meaning("what the average of the squared gradient keeps")] = 0.99
+    alpha: Annotated[Kept, Meaning("decay rate of the average of the squared gradient")] = 0.99
     eps: Epsilon = 1e-8
-    momentum: Annotated[Kept, Meaning("share of the step before that goes on")] = 0.0
+    momentum: Annotated[
+        Kept, Meaning("momentum: share of the previous step that is carried over")
+    ] = 0.0
     weight_decay: Decay = 0.0
 
 
@@ -221,7 +233,7 @@ class Adadelta(Optimiser):
 
     of_torch = torch.optim.Adadelta
     lr: Rate = 1.0
-    rho: Annotated[Kept, Meaning("what the averages of squares keep")] = 0.9
+    rho: Annotated[Kept, Meaning("decay rate of the averages of squared gradients and steps")] = 0.9
     eps: Epsilon = 1e-6
     weight_decay: Decay = 0.0
 

@@ -29,10 +29,18 @@ from charlm.training.recipe.initialisation import INITIALISATIONS, Initialisatio
 from charlm.training.recipe.optimisers import OPTIMISERS, Optimiser
 from charlm.training.recipe.schedules import SCHEDULES, Schedule
 
-Divisor = Annotated[Literal["streams", "tokens"], Meaning("what the summed loss is divided by")]
+Divisor = Annotated[
+    Literal["streams", "tokens"],
+    Meaning("the summed loss is divided by the number of streams, or of tokens"),
+]
 Weight = Annotated[float, Range(0.0, 1e3)]
-OovInput = Annotated[Literal["unk", "spelling"], Meaning("how an unknown word goes in")]
-Temperature = Annotated[Literal["one", "valid"], Meaning("as trained, or the best on valid.txt")]
+OovInput = Annotated[
+    Literal["unk", "spelling"],
+    Meaning("input for an unknown word: the unknown-word token, or its spelling"),
+]
+Temperature = Annotated[
+    Literal["one", "valid"], Meaning("softmax temperature: 1, or the best one on valid.txt")
+]
 
 STEPS = 200  # per epoch, aimed at if recipe.batch_size is 0
 FEWEST, MOST = 8, 64  # streams or sentences side by side in that case
@@ -51,29 +59,36 @@ FAMILIES = {
 class Recipe:
     """A recipe with its parts built; its fields are its options."""
 
-    epochs: Annotated[int, Range(1, 100_000), Meaning("passes over the text")] = 25
+    epochs: Annotated[int, Range(1, 100_000), Meaning("passes over the training text")] = 25
     batch_size: Annotated[
         int,
         Range(0, 65_536),
-        Meaning(
-            f"streams or sentences side by side; 0: {FEWEST} to {MOST}, fewer of a shorter text"
-        ),
+        Meaning(f"streams or sentences per batch; 0: {FEWEST} to {MOST}, fewer for a shorter text"),
     ] = 20
     bptt: Annotated[
-        int, Range(1, 65_536), Meaning("steps of a chunk, through which gradients flow")
+        int,
+        Range(1, 65_536),
+        Meaning("steps per chunk, for truncated backpropagation through time"),
     ] = 35
     divisor: Divisor = "streams"
-    clip: Annotated[float, Range(0.0, 1e9), Meaning("largest norm of a gradient; 0: none")] = 5.0
+    clip: Annotated[float, Range(0.0, 1e9), Meaning("largest gradient norm; 0: no clipping")] = 5.0
     oov_input: OovInput = "spelling"
     input_noise: Annotated[
-        Probability, Meaning("share of the words read that others may replace in training")
+        Probability,
+        Meaning("largest share of a word's input tokens that other words replace in training"),
     ] = 0.0
-    activation_penalty: Annotated[Weight, Meaning("weight of the output's mean square")] = 0.0
-    temporal_penalty: Annotated[Weight, Meaning("weight of its change from step to step")] = 0.0
-    past_decode_penalty: Annotated[Weight, Meaning("weight of telling the word that was read")] = (
-        0.0
-    )
-    patience: Annotated[Count, Meaning("epochs without gain that end it; 0: none do")] = 0
+    activation_penalty: Annotated[
+        Weight, Meaning("weight of the penalty on the mean square of the context vectors")
+    ] = 0.0
+    temporal_penalty: Annotated[
+        Weight, Meaning("weight of the penalty on their mean square change between steps")
+    ] = 0.0
+    past_decode_penalty: Annotated[
+        Weight, Meaning("weight of the loss of decoding the last input word from the prediction")
+    ] = 0.0
+    patience: Annotated[
+        Count, Meaning("epochs without improvement after which training stops; 0: never")
+    ] = 0
     temperature: Temperature = "one"
     initialisation: Initialisation
     criterion: Criterion

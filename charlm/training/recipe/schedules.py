@@ -14,8 +14,12 @@ from charlm.model.contract import Side
 from charlm.settings import Count, Meaning, Range
 
 Share = Annotated[float, Range(0.0, 1.0)]
-Divisor = Annotated[float, Range(1.0, 1e6), Meaning("what the rate is divided by")]
-Steps = Annotated[float, Range(0.0, 1e9), Meaning("steps up to the full rate; below 1: a share")]
+Divisor = Annotated[
+    float, Range(1.0, 1e6), Meaning("divisor of the learning rate after each epoch")
+]
+Steps = Annotated[
+    float, Range(0.0, 1e9), Meaning("steps of linear warm-up; below 1: a share of all steps")
+]
 Factor = Annotated[float, Range(1e-6, 1e6)]
 
 
@@ -63,10 +67,16 @@ class Halving(Schedule):
     the papers' 1.0 is 1 % at a perplexity of 100, but 3 % at the 35 of an easy text.
     """
 
-    factor: Annotated[Share, Meaning("what the rate is multiplied by")] = 0.5
-    least_gain: Annotated[float, Meaning("a fall of the valid ppl that leaves the rate")] = 1.0
-    least_gain_share: Annotated[Share, Meaning("the same, as a share of the ppl before")] = 0.0
-    first_epoch: Annotated[Count, Meaning("epochs before the first change")] = 3
+    factor: Annotated[
+        Share, Meaning("factor of the learning rate after an epoch that gained too little")
+    ] = 0.5
+    least_gain: Annotated[
+        float, Meaning("smallest fall of the validation perplexity that keeps the rate")
+    ] = 1.0
+    least_gain_share: Annotated[
+        Share, Meaning("smallest such fall as a share of the previous perplexity")
+    ] = 0.0
+    first_epoch: Annotated[Count, Meaning("first epoch after which the rate may change")] = 3
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
         if len(valid_ppls) < max(self.first_epoch, 2):
@@ -103,7 +113,7 @@ class Divide(Schedule):
     """
 
     divisor: Divisor = 2.0
-    first_epoch: Annotated[Count, Meaning("the epoch after which it begins")] = 4
+    first_epoch: Annotated[Count, Meaning("first epoch after which the rate is divided")] = 4
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
         return rate / self.divisor if len(valid_ppls) >= self.first_epoch else rate
@@ -122,11 +132,17 @@ class Pretraining(Schedule):
     phase, so their k = 4 with 2 + 2 epochs divides the rate in the first epoch with both.
     """
 
-    epochs: Annotated[Count, Meaning("epochs of words alone, then of characters")] = 2
-    word_factor: Annotated[Factor, Meaning("factor of the rate with words alone")] = 1.0
-    char_factor: Annotated[Factor, Meaning("factor of the rate with characters alone")] = 0.1
+    epochs: Annotated[
+        Count, Meaning("epochs with words only, then as many with characters only")
+    ] = 2
+    word_factor: Annotated[
+        Factor, Meaning("factor of the learning rate in the word-only epochs")
+    ] = 1.0
+    char_factor: Annotated[
+        Factor, Meaning("factor of the learning rate in the character-only epochs")
+    ] = 0.1
     divisor: Divisor = 2.1
-    first_epoch: Annotated[Count, Meaning("the epoch after which it begins")] = 7
+    first_epoch: Annotated[Count, Meaning("first epoch after which the rate is divided")] = 7
 
     def side(self, epoch: int) -> Side:
         if epoch < self.epochs:
@@ -187,7 +203,7 @@ class Cosine(WarmUp):
     last.
     """
 
-    floor: Annotated[Share, Meaning("rate at the end, as a share")] = 0.0
+    floor: Annotated[Share, Meaning("learning rate at the end, as a share of the full rate")] = 0.0
 
     def factor_after(self, step: int, n_steps: int, *, n_warm: int) -> float:
         done = _done(step, n_warm, n_steps=n_steps)
@@ -202,7 +218,7 @@ class Linear(WarmUp):
     the line down begins at its end.
     """
 
-    hold: Annotated[Share, Meaning("share of all steps at the full rate")] = 0.0
+    hold: Annotated[Share, Meaning("share of all steps after which the rate begins to fall")] = 0.0
 
     def factor_after(self, step: int, n_steps: int, *, n_warm: int) -> float:
         n_full = max(n_warm, round(self.hold * n_steps))

@@ -31,7 +31,7 @@ from charlm.runtime import LOST, ProcessPlace, place_of_process
 Joined = TypeVar("Joined", bound=Group)
 
 ADDRESS = "127.0.0.1"
-HAS_LIBUV = False  # Debian's torch is built without, and few processes need no faster store
+USES_LIBUV = False  # Debian's torch is built without, and few processes need no faster store
 PORT = "CHARLM_PORT"  # of that address, where the first process waits for those that it has started
 READY, COMPLETE = "ready", "complete"  # in the store by which they meet: how many are; all are
 PR_SET_PDEATHSIG = 1  # of prctl.h
@@ -58,7 +58,7 @@ def joined(alone: Joined) -> Iterator[Joined]:
     else:
         _end_with_the_first()
         socket.create_connection((ADDRESS, int(port))).close()  # refused where the first is gone
-        store = TCPStore(ADDRESS, int(port), timeout=MEETING, use_libuv=HAS_LIBUV)
+        store = TCPStore(ADDRESS, int(port), timeout=MEETING, use_libuv=USES_LIBUV)
         store.add(READY, 1)
         store.wait([COMPLETE], SILENCE)
         with alone.connected(place, store=store, within=MEETING) as group:
@@ -117,7 +117,7 @@ def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[
         timeout=MEETING,
         wait_for_workers=False,
         master_listen_fd=server.detach(),
-        use_libuv=HAS_LIBUV,
+        use_libuv=USES_LIBUV,
     )
     for rank, device in enumerate(devices[1:], start=1):
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, PORT: port}

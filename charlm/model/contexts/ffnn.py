@@ -9,8 +9,8 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from charlm.model.contexts.history import History, Order
-from charlm.model.contexts.recurrence import ACTIVATIONS, Activation, Start, dropped
+from charlm.model.contexts.history import History, InputDropout, Order
+from charlm.model.contexts.recurrence import ACTIVATIONS, Activation, Start, Variational, dropped
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Meaning, Probability
 
@@ -36,12 +36,8 @@ class FeedForward(Context):
         dropout: Annotated[
             Probability, Meaning("share of each layer's output zeroed in training")
         ] = 0.0,
-        input_dropout: Annotated[
-            Probability, Meaning("share of each input vector zeroed in training")
-        ] = 0.0,
-        variational: Annotated[
-            bool, Meaning("one dropout mask is used for all steps of a chunk")
-        ] = False,
+        input_dropout: InputDropout = 0.0,
+        variational: Variational = False,
         initial_state: Start = "zero",
     ) -> None:
         super().__init__()

@@ -12,11 +12,12 @@ from torch import Tensor, nn
 
 from charlm.model.contexts.recurrence import Start
 from charlm.model.contract import State
-from charlm.settings import Meaning, Range
+from charlm.settings import Meaning, Probability, Range
 
 Order = Annotated[
     int, Range(2, 64), Meaning("n of the n-gram: the words in view and the predicted word")
 ]
+InputDropout = Annotated[Probability, Meaning("share of each input vector zeroed in training")]
 
 
 class History(nn.Module):

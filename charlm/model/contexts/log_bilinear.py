@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.contexts.history import History, Order
-from charlm.model.contexts.recurrence import Start, drawn, dropped
+from charlm.model.contexts.history import History, InputDropout, Order
+from charlm.model.contexts.recurrence import Start, Variational, drawn, dropped
 from charlm.model.contract import Context, State
 from charlm.settings import Meaning, Probability
 
@@ -37,12 +37,8 @@ class LogBilinear(Context):
         dropout: Annotated[
             Probability, Meaning("share of the context vector zeroed in training")
         ] = 0.0,
-        input_dropout: Annotated[
-            Probability, Meaning("share of each input vector zeroed in training")
-        ] = 0.0,
-        variational: Annotated[
-            bool, Meaning("one dropout mask is used for all steps of a chunk")
-        ] = False,
+        input_dropout: InputDropout = 0.0,
+        variational: Variational = False,
         initial_state: Start = "zero",
     ) -> None:
         super().__init__()

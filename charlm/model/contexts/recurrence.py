@@ -27,6 +27,7 @@ Activation = Annotated[
     Literal["tanh", "sigmoid", "relu"], Meaning("activation function of the layers")
 ]
 Normalised = Annotated[bool, Meaning("layer normalisation of the sums within each step")]
+Variational = Annotated[bool, Meaning("one dropout mask is used for all steps of a chunk")]
 Start = Annotated[
     Literal["zero", "learned"], Meaning("state before the first word: zeros or learned")
 ]

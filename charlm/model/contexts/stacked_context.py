@@ -20,6 +20,7 @@ from charlm.model.contexts.recurrence import (
     Leaves,
     Noise,
     Start,
+    Variational,
     dropped,
     run_cell,
     run_fused,
@@ -86,9 +87,7 @@ class StackedContext(Context):
             Probability, Meaning("share of the first layer's input zeroed in training")
         ] = 0.0,
         output_dropout: OutputDropout = -1.0,
-        variational: Annotated[
-            bool, Meaning("one dropout mask is used for all steps of a chunk")
-        ] = False,
+        variational: Variational = False,
         recurrent_dropout: Annotated[
             Probability, Meaning("dropout of the candidate state at each step")
         ] = 0.0,

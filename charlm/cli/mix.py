@@ -27,8 +27,10 @@ def mix(options: MixOptions, *, as_json: bool) -> None:
     All streams must have scored the same words. Weights of score files are tuned on the text that
     the files score, as by SRILM's compute-best-mix; runs and n-gram models score valid.txt, then
     test.txt, of --data. An n-gram model reads the text as normalised for the runs beside it, in
-    their vocabulary. Weights of published probabilities (FOLDER/test/MODEL.txt, their words in
-    FOLDER/words_test.txt) are tuned on those of FOLDER/valid; their words align them.
+    their vocabulary; without runs, ARPA files may differ in their words, and each gives nothing
+    to those that only others have, as under SRILM's -mix-lm. Weights of published probabilities
+    (FOLDER/test/MODEL.txt, their words in FOLDER/words_test.txt) are tuned on those of
+    FOLDER/valid; their words align them.
 
     \b
     charlm mix exp/first kn5.arpa --data corpus
@@ -107,6 +109,12 @@ def _remarks(result: "Mixture") -> list[str]:
             "--vocab RUN"
             for each in result.streams
             if each.n_wasted
+        ),
+        *(
+            f"{each.source}: gives nothing to {each.n_lacking} words of the other n-gram models, "
+            "which are not its <unk>"
+            for each in result.streams
+            if each.n_lacking
         ),
         *(f"signature of {each.source}: {each.signature}" for each in signatures),
     ]

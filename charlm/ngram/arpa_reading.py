@@ -36,7 +36,9 @@ SHOWN = 60  # bytes of a broken line in a message
 OTHER_UNK = {b"<unk>": b"<UNK>", b"<UNK>": b"<unk>"}
 
 
-def read_arpa_head(path: str | Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def read_arpa_head(
+    path: str | Path, *, encoding: str = UTF8
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The number of n-grams of each order, as an ARPA file claims, and its words in their order.
 
     KenLM numbers words in this order. The file is checked as far as the 1-grams.
@@ -45,7 +47,7 @@ def read_arpa_head(path: str | Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
         DataError: as `read_arpa`.
     """
     with open_bytes(path) as file:
-        reader = _Reader(file, display_name(path), LINES)
+        reader = _Reader(file, display_name(path), replace(LINES, encoding=encoding))
         sizes = reader.sizes()
         section = reader.section(1, n_grams=sizes[0][1], highest=len(sizes))
     return tuple(size for _, size in sizes), tuple(section.words)

@@ -58,7 +58,7 @@ class BackoffModel:
     words: tuple[str, ...]
     orders: tuple[Grams, ...]
     source: str = "model"  # what messages call it
-    n_unlisted: int = 0  # of the first three words: not in the file, so that they get nothing
+    n_unlisted: int = 0  # words that the file does not list, which get nothing
 
     precision = "fp64"
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
 from charlm.ngram.ngram_set import Closure, spread, union
 from charlm.ngram.pruning import worth_keeping
@@ -16,7 +15,7 @@ from charlm.ngram.renormalising import MOST, MOST_OF_A_MODEL, renormalised
 
 
 def interpolated(models: Sequence[BackoffModel], weights: Sequence[float]) -> BackoffModel:
-    """One model near to the weighted mixture of these, which have the same words."""
+    """One model near to the weighted mixture of these, whose words are in one order."""
     closure = union(models)
     log10_probs = mixed([spread(closure, model) for model in models], weights)
     source = "+".join(model.source for model in models)
@@ -61,30 +60,34 @@ def mixed(spreads: Sequence[Sequence[Log10s]], weights: Sequence[float]) -> list
     return results
 
 
-def renumbered(model: BackoffModel, *, like: BackoffModel) -> BackoffModel:
-    """The model with its words in the order of those of another.
+def in_common(models: Sequence[BackoffModel]) -> list[BackoffModel]:
+    """The models over all their words, in one order.
 
-    Raises:
-        DataError: their words differ.
+    As under SRILM's `-mix-lm`, a model gives nothing to a word that it lacks, which is not its
+    `<unk>`, and knows no context with such a word.
     """
-    if model.words == like.words:
+    words = tuple(dict.fromkeys(word for model in models for word in model.words))
+    return [_over(words, model) for model in models]
+
+
+def _over(words: tuple[str, ...], model: BackoffModel) -> BackoffModel:
+    """The model with these words, all of its own among them."""
+    if model.words == words:
         return model
-    for one, other in ((model, like), (like, model)):
-        if missing := set(one.words) - set(other.words):
-            raise DataError(
-                f"{other.source}: has not {len(missing)} words of {one.source}, "
-                f"{min(missing)!r} among them; expected models of the same words; estimate both "
-                "with one `charlm ngram --vocab FILE`"
-            )
-    numbers = {word: number for number, word in enumerate(like.words)}
-    new_ids = np.array([numbers[word] for word in model.words], np.int64)
-    orders: list[Grams] = []
-    places = np.zeros(1, np.int64)  # where the n-grams of the order below are now
-    for grams in model.orders:
+    numbers = {word: number for number, word in enumerate(words)}
+    places = new_ids = np.array([numbers[word] for word in model.words], np.int64)
+    unigrams = model.orders[0]
+    log10_probs, log10_backoffs = np.full(len(words), -np.inf), np.zeros(len(words))
+    log10_probs[new_ids] = unigrams.log10_probs
+    if has_backoffs := len(unigrams.log10_backoffs) > 0:
+        log10_backoffs[new_ids] = unigrams.log10_backoffs
+    keys = np.arange(len(words), dtype=np.int64)
+    orders = [Grams(keys, log10_probs, log10_backoffs if has_backoffs else np.empty(0))]
+    for grams in model.orders[1:]:
         contexts, last = np.divmod(grams.keys, len(new_ids))
-        keys = places[contexts] * len(new_ids) + new_ids[last]
+        keys = places[contexts] * len(words) + new_ids[last]
         by_key = np.argsort(keys)
-        places = np.empty(len(keys), np.int64)
+        places = np.empty(len(keys), np.int64)  # where the n-grams of this order are now
         places[by_key] = np.arange(len(keys))
         backoffs = grams.log10_backoffs
         orders.append(
@@ -94,4 +97,5 @@ def renumbered(model: BackoffModel, *, like: BackoffModel) -> BackoffModel:
                 backoffs[by_key] if len(backoffs) else backoffs,
             )
         )
-    return BackoffModel(like.words, tuple(orders), source=model.source, n_unlisted=model.n_unlisted)
+    n_unlisted = model.n_unlisted + len(words) - len(model.words)
+    return BackoffModel(words, tuple(orders), source=model.source, n_unlisted=n_unlisted)

@@ -145,9 +145,14 @@ def loaded(
         sizes=model.sizes,
         fallback_orders=(),
         seconds=time.perf_counter() - began,
-        in_signature={"lm": f"{model.order}gram", "model": sha256[:HASH_DIGITS]},
+        in_signature=file_in_signature(model, sha256),
     )
     return model, info
+
+
+def file_in_signature(model: NgramModel, sha256: str) -> dict[str, str]:
+    """What a signature says of a model that was read from a file with this hash."""
+    return {"lm": f"{model.order}gram", "model": sha256[:HASH_DIGITS]}
 
 
 def lmplz_estimated(

@@ -62,8 +62,14 @@ def vocabulary_or_list_at(path: str | Path) -> Inventory:
         with open_bytes(path) as file:
             if file.read(1) == b"{":  # our JSON
                 return vocabulary_at(path)
-    words = (END_WORD, UNK_WORD, *read_word_list(path))
-    return Inventory(words, (0,) * len(words), (), normalisation=Normalisation(unicode="none"))
+    return inventory_of(read_word_list(path))
+
+
+def inventory_of(words: Iterable[str]) -> Inventory:
+    """A vocabulary of words, beside `</s>` and `<unk>`, for texts that stay as they are."""
+    all_words = (END_WORD, UNK_WORD, *words)
+    counts = (0,) * len(all_words)
+    return Inventory(all_words, counts, (), normalisation=Normalisation(unicode="none"))
 
 
 def noise_of(inventory: Inventory | None) -> frozenset[str]:

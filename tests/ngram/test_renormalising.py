@@ -5,17 +5,15 @@ Each is tested against a slow version that stores n-grams as tuples of words.
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from charlm.errors import DataError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.combination import entropy_pruned, interpolated, renumbered
+from charlm.ngram.combination import entropy_pruned, in_common, interpolated
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_set import Closure, spread, union
 from charlm.ngram.pruning import worth_keeping
@@ -225,10 +223,11 @@ def test_models_of_other_orders_and_numberings_are_mixed_n_gram_by_n_gram(
     stranger: BackoffModel, weight: float
 ) -> None:
     own = model_of(ONE, order=2)
-    mixture = interpolated([own, renumbered(stranger, like=own)], [weight, 1 - weight])
-    tables = table_of(own), table_of(renumbered(stranger, like=own))
+    both = in_common([own, stranger])
+    mixture = interpolated(both, [weight, 1 - weight])
+    tables = [table_of(model) for model in both]
     found = table_of(mixture)
-    whole = table_of(renumbered(interpolated([stranger], [1.0]), like=own))
+    whole = table_of(in_common([own, interpolated([stranger], [1.0])])[1])
     assert set(found) == set(tables[0]) | set(whole)
     for gram, (share, _) in found.items():
         if gram != (START,):
@@ -239,24 +238,37 @@ def test_models_of_other_orders_and_numberings_are_mixed_n_gram_by_n_gram(
 
 def test_renumbered_words_change_no_score(stranger: BackoffModel) -> None:
     sentences = [each.split() for each in (*ONE, *OTHER, "a b c d d zz")]
-    other = renumbered(stranger, like=model_of(ONE))
+    _, other = in_common([model_of(ONE), stranger])
     assert other.words == WORDS != stranger.words
     assert other.score(sentences).log10_probs.tolist() == (
         stranger.score(sentences).log10_probs.tolist()
     )
 
 
-def test_models_of_other_words_have_no_mixture(stranger: BackoffModel) -> None:
-    words = (*MARKS, "a", "b", "c", "e", "f")
-    ids = encode([["a", "e"]], Ids(words, closed=True))
-    other = replace(estimate(ids, words=words, order=2).model, source="other")
+def test_models_of_other_words_are_mixed_over_all_of_them(stranger: BackoffModel) -> None:
+    words = (*MARKS, "f", "a", "b", "e")
+    ids = encode([["a", "e"], ["a", "b", "f"], ["a", "e"]], Ids(words, closed=True))
+    other = estimate(ids, words=words, order=2).model
     with pytest.raises(ValueError, match="other words"):
         union([stranger, other])
-    with pytest.raises(DataError) as caught:
-        renumbered(other, like=stranger)
-    assert str(caught.value) == (
-        f"{stranger.source}: has not 2 words of other, 'e' among them; expected models of the same "
-        "words; estimate both with one `charlm ngram --vocab FILE`"
+    both = in_common([stranger, other])
+    assert [model.words for model in both] == [(*stranger.words, "f", "e")] * 2
+    assert [model.sizes for model in both] == [stranger.sizes, other.sizes]
+    numbers = {word: number for number, word in enumerate(both[0].words)}
+    mixture = table_of(interpolated(both, [0.4, 0.6]))
+    tables = []  # of each model alone, in the numbers of all words
+    for model in (stranger, other):
+        alone = table_of(model)
+        new = {old: numbers[word] for old, word in enumerate(model.words)}
+        tables.append({tuple(new[i] for i in gram): pair for gram, pair in alone.items()})
+    assert {gram for table in tables for gram in table} <= set(mixture)
+    for gram, (share, _) in mixture.items():
+        if gram != (START,):
+            # A context with a word that the model lacks, and every shorter one, are not listed.
+            parts = [prob(table, gram) if gram[-1:] in table else 0.0 for table in tables]
+            assert share == pytest.approx(0.4 * parts[0] + 0.6 * parts[1], rel=1e-6)
+    assert sums(interpolated(both, [0.4, 0.6])) == pytest.approx(
+        [1.0] * len(sums(interpolated(both, [0.4, 0.6]))), abs=1e-9
     )
 
 

@@ -2,8 +2,8 @@
 
 Streams are files of scores, runs and n-gram models in any combination, as long as all scored the
 same words: a model that predicts `<unk>` where another predicts a word has an easier task, and its
-probabilities are not better for it. Weights are tuned on one text and reported on another, unless
-there is only one.
+probabilities are not better for it. ARPA files of different words are made to score all of them.
+Weights are tuned on one text and reported on another, unless there is only one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.combination import interpolated, renumbered
+from charlm.ngram.combination import interpolated
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.word_ids import WordIds, text_in
 from charlm.options import keywords, require_one_stdin
@@ -24,7 +23,13 @@ from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBoo
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency_bands
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
 from charlm.scoring.evaluation.mix_options import MixOptions, parsed_weights
-from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, vocabulary_of_runs
+from charlm.scoring.evaluation.token_scores import (
+    Kind,
+    answers,
+    kind_of,
+    members_in_common,
+    vocabulary_of_runs,
+)
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
@@ -55,6 +60,7 @@ class MixedStream:
     ppl: float | None  # None where no token is left
     signature: str | None = None  # of the evaluation; None for a file of scores
     n_wasted: int = 0  # tokens that are `<unk>` to the runs, but words to the n-gram model
+    n_lacking: int = 0  # words of the other n-gram models that this one gives nothing
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,8 @@ def mix(options: MixOptions) -> Mixture:
     single text. On a single text, and where all streams are files, the weights are tuned on the
     text that is reported. N-gram models read the text by the rules of the runs beside them and in
     their vocabulary. Probability that an n-gram model gives to words outside this vocabulary is
-    lost, and such tokens are counted.
+    lost, and such tokens are counted. Without runs, ARPA files may differ in their words: each
+    gives nothing to the words that only others have, as under SRILM's `-mix-lm`.
 
     >>> kn = charlm.ngram_baseline(data="corpus", vocab="exp/first", order=3, out="kn.arpa")
     >>> found = charlm.mix(["exp/first", "kn.arpa"], data="corpus")
@@ -135,10 +142,11 @@ def mix(options: MixOptions) -> Mixture:
     given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
     require_place(options.out, option="--out")
     kinds = [kind_of(stream) for stream in options.all_streams]
-    members = _opened(options, kinds) if options.arpa is not None else []
+    _require_arpas(options, kinds)
     texts = _texts_to_score(options, kinds)
     _refuse_idle(options, kinds)
-    answered = answers(options, kinds=kinds, texts=texts)
+    members = members_in_common(options, kinds)
+    answered = answers(options, kinds=kinds, texts=texts, members=members)
     by_text = [on_common_tokens(scores) for scores in answered]
     tuned_on = None if given else SAME_TEXT if len(by_text) == 1 else str(texts[0])
     best, n_iterations = (given, 0) if given else _tuned(by_text[0])
@@ -160,14 +168,16 @@ def mix(options: MixOptions) -> Mixture:
         bands=_bands([*scores, mixed], options=options, kinds=kinds) if options.bands else (),
     )
     if options.arpa is not None:
-        result = replace(result, arpa=_write_arpa(result, members, options.arpa))
+        result = replace(result, arpa=_write_arpa(result, list(members.values()), options.arpa))
     if options.out is not None:
         _write(result, options.out)
     return result
 
 
-def _opened(options: MixOptions, kinds: Sequence[Kind]) -> list[BackoffModel]:
-    """The n-gram models that are to become one, with their words in the same order."""
+def _require_arpas(options: MixOptions, kinds: Sequence[Kind]) -> None:
+    """Refuse --arpa where a stream is no n-gram model, or one without its n-grams."""
+    if options.arpa is None:
+        return
     require_place(options.arpa, option="--arpa")
     require_distinct({"--out": options.out, "--arpa": options.arpa})
     for stream, kind in zip(options.all_streams, kinds, strict=True):
@@ -176,8 +186,6 @@ def _opened(options: MixOptions, kinds: Sequence[Kind]) -> list[BackoffModel]:
                 f"{stream}: not an ARPA file; expected --arpa with ARPA files alone; `charlm "
                 "export --arpa` makes one of a run"
             )
-    models = [read_arpa(path, encoding=options.encoding) for path in options.all_streams]
-    return [renumbered(model, like=models[0]) for model in models]
 
 
 def _write_arpa(mixture: Mixture, models: Sequence[BackoffModel], path: str | Path) -> ArpaMixture:
@@ -281,7 +289,10 @@ def _require_same_words(first: WordScores, other: WordScores) -> None:
 
 def _difference(first: WordScores, other: WordScores, *, token: int, pair: tuple[str, str]) -> str:
     if UNK_WORD in pair:
-        hint = "different vocabularies do not mix; estimate an n-gram model with --vocab RUN"
+        hint = (
+            "different vocabularies mix only if all are of ARPA files; estimate an n-gram model "
+            "with --vocab RUN"
+        )
     else:
         hint = "one text, normalised in one way, is what they must have scored"
     return (
@@ -314,6 +325,7 @@ def _measured(scores: WordScores, weight: float) -> MixedStream:
         ppl,
         scores.signature,
         scores.n_wasted,
+        scores.n_lacking,
     )
 
 

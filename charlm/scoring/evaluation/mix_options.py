@@ -77,7 +77,7 @@ class MixOptions:
         str | Path | None,
         Opt(
             "ARPA file to write the mixture itself to, for decoders that read one, as SRILM's "
-            "-mix-lm does; all streams must be ARPA files of the same words.",
+            "-mix-lm does; all streams must be ARPA files.",
             metavar="FILE",
         ),
     ] = None

@@ -5,7 +5,7 @@ looked into, and counts as a file of scores.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,18 @@ from typing import Literal
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.kenlm_model import BINARY_MAGIC
-from charlm.ngram.source import loaded
+from charlm.ngram.arpa_reading import read_arpa, read_arpa_head
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.combination import in_common
+from charlm.ngram.kenlm_model import BINARY_MAGIC, is_kenlm_binary
+from charlm.ngram.source import file_in_signature, loaded
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
-from charlm.ngram.word_ids import text_in
+from charlm.ngram.word_ids import MARKS, inventory_of, text_in
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import RUN
 from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.text.corpus.tokens import END_WORD
-from charlm.text.io.files import display_name, open_bytes
+from charlm.text.io.files import display_name, open_bytes, sha256_of
 from charlm.text.io.lines import LIST, TEXT
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 from charlm.text.perplexity.probability_files import START, of_split, read_probabilities
@@ -72,14 +75,40 @@ def kind_of(stream: str | Path) -> Kind:
     return "n-gram" if is_arpa or head.startswith(BINARY_MAGIC) else "scores"
 
 
+def members_in_common(options: MixOptions, kinds: Sequence[Kind]) -> dict[int, BackoffModel]:
+    """The ARPA files that are mixed over all their words, by their place among the streams.
+
+    They are those that are to become one file, and those whose words differ while no run says what
+    the words are. Empty where each can be asked as it is.
+    """
+    streams = options.all_streams
+    places = [
+        place
+        for place, kind in enumerate(kinds)
+        if kind == "n-gram" and not is_kenlm_binary(streams[place])
+    ]
+    if options.arpa is None:
+        if "run" in kinds or len(places) < 2:
+            return {}
+        heads = (read_arpa_head(streams[n], encoding=options.encoding)[1] for n in places)
+        if len({frozenset((*MARKS, *words)) for words in heads}) == 1:
+            return {}
+    models = [read_arpa(streams[place], encoding=options.encoding) for place in places]
+    return dict(zip(places, in_common(models), strict=True))
+
+
 def answers(
-    options: MixOptions, *, kinds: Sequence[Kind], texts: Sequence[str | Path]
+    options: MixOptions,
+    *,
+    kinds: Sequence[Kind],
+    texts: Sequence[str | Path],
+    members: Mapping[int, BackoffModel],
 ) -> list[list[WordScores]]:
     """For each of `texts`, each stream's scores of it; a file of scores has one text only.
 
     Probabilities of the splits of a corpus directory are files with the same name, each in the
     folder of its split. N-gram models read the texts as the runs beside them do: by their rules, in
-    their vocabulary.
+    their vocabulary. Without runs, `members` are asked for all their words.
 
     Raises:
         ConfigError: an unknown device; n-gram models beside runs of different rules.
@@ -98,7 +127,13 @@ def answers(
             paths: list[str | Path] = [of_split(stream, split) for split in splits]
             found[index] = [read_probabilities(path, rules=rules) for path in paths or [stream]]
         elif kinds[index] == "n-gram":
-            found[index] = _of_ngram(stream, texts, vocabulary=vocabulary, options=options)
+            found[index] = _of_ngram(
+                stream,
+                texts,
+                member=members.get(index),
+                vocabulary=vocabulary or _all_words(members),
+                options=options,
+            )
         else:
             found[index] = _of_run(stream, texts, options=options)
     by_stream = [found[index] for index in range(len(streams))]
@@ -127,8 +162,9 @@ def vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> 
 class _Collector:
     """Collects the scored sentences of each text."""
 
-    def __init__(self, source: str | Path) -> None:
+    def __init__(self, source: str | Path, *, n_lacking: int = 0) -> None:
         self.source = str(source)
+        self._n_lacking = n_lacking
         self.results: list[WordScores] = []
         self._words: list[str] = []
         self._log10_probs: list[float] = []
@@ -141,28 +177,52 @@ class _Collector:
         log10_probs, signature = np.array(self._log10_probs), result.signatures[state]
         n_wasted = sum(result.hidden_words.values())
         self.results.append(
-            WordScores(self.source, tuple(self._words), log10_probs, signature, n_wasted)
+            WordScores(
+                self.source,
+                tuple(self._words),
+                log10_probs,
+                signature,
+                n_wasted=n_wasted,
+                n_lacking=self._n_lacking,
+            )
         )
         self._words.clear()
         self._log10_probs.clear()
+
+
+def _all_words(members: Mapping[int, BackoffModel]) -> Inventory | None:
+    """The words of models of different words; None if each knows them all."""
+    if not any(map(_n_lacking, members.values())):
+        return None
+    return inventory_of(next(iter(members.values())).words[len(MARKS) :])
+
+
+def _n_lacking(model: BackoffModel) -> int:
+    return int(np.isneginf(model.orders[0].log10_probs[len(MARKS) :]).sum())
 
 
 def _of_ngram(
     path: str | Path,
     texts: Sequence[str | Path],
     *,
+    member: BackoffModel | None,
     vocabulary: Inventory | None,
     options: MixOptions,
 ) -> list[WordScores]:
-    model, info = loaded(path, engine="auto", encoding=options.encoding)
+    if member is None:
+        model, info = loaded(path, engine="auto", encoding=options.encoding)
+        in_signature, n_lacking = info.in_signature, 0
+    else:
+        model, n_lacking = member, _n_lacking(member)
+        in_signature = file_in_signature(member, sha256_of(path))
     rules = replace(TEXT, encoding=options.encoding)
     _tell(options, path, texts)
-    heard = _Collector(path)
+    heard = _Collector(path, n_lacking=n_lacking)
     for text in texts:
         result = evaluate_ngram(
             model,
             text_in(text, vocabulary, rules=rules),
-            in_signature=info.in_signature,
+            in_signature=in_signature,
             vocabulary=vocabulary,
             on_sentence=heard.add,
         )

@@ -40,6 +40,7 @@ class WordScores:
     log10_probs: Log10s  # (N,), −inf where the model gives nothing
     signature: str | None = None  # of the evaluation, where a model was asked
     n_wasted: int = 0  # tokens read as `<unk>` for others' sake, and words to this model
+    n_lacking: int = 0  # words of the n-gram models beside it that it gives nothing
     lacks_first: bool = False  # a release of probabilities, which says nothing of a text's first
 
     @property

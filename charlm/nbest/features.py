@@ -1,8 +1,8 @@
 """The features of a list's hypotheses as a table, and their weighted sum.
 
-Every list has `words` and `oov`; a column of the list with that name is taken instead. The sum goes
-feature by feature and not through a matrix product: equal rows must get totals that are equal to
-the bit, or ties would go unnoticed.
+Every list has the features `words` and `oov`; a column of the list with one of these names replaces
+it. The sum is computed feature by feature, not as a matrix product: equal rows must get totals that
+are equal to the last bit, or ties would go unnoticed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,10 +28,10 @@ class FeatureTable:
     values_HF: Floats  # in nats where they are log-probabilities
 
     def take(self, names: Sequence[str]) -> "FeatureTable":
-        """These features alone, in this order.
+        """The table with only these features, in this order.
 
         Raises:
-            ConfigError: one that is not there, with those that are.
+            ConfigError: an unknown feature; the message lists the known ones.
         """
         require_known(names, self.names)
         return FeatureTable(tuple(names), self.values_HF[:, [self.names.index(n) for n in names]])
@@ -40,7 +40,7 @@ class FeatureTable:
 def require_known(
     names: Iterable[str], known: Sequence[str], *, place: str | Path = "", remedy: str = ""
 ) -> None:
-    """Raises ConfigError, which lists the known names, for any other name."""
+    """Raises ConfigError for a name that is not known; the message lists the known ones."""
     where = f"{place}: " if place else ""
     for name in names:
         if name not in known:
@@ -55,15 +55,15 @@ def feature_table(
     added: Mapping[str, Sequence[float]] | None = None,
     n_oov: Sequence[int] | None = None,
 ) -> FeatureTable:
-    """The features that the list gives, those `added` by scoring, and `words` and `oov`.
+    """The list's own features, those `added` by scoring, and `words` and `oov`.
 
-    `added` has a number for each hypothesis, as has `n_oov`, the unknown words; without it `oov`
-    is 0.
+    `added` has one number for each hypothesis, and so does `n_oov`, the counts of unknown words.
+    Without `n_oov`, `oov` is 0.
 
     Raises:
         ConfigError: an added feature that the list already has.
-        DataError: a list without hypotheses; one that lacks a feature, or whose feature is not a
-            finite number.
+        DataError: a list without hypotheses; a hypothesis that lacks a feature, or whose feature is
+            not a finite number.
     """
     if not nbest.hypotheses:
         raise DataError(f"list {nbest.id!r}: no hypothesis; expected one or more")
@@ -83,7 +83,7 @@ def feature_table(
 
 
 def require_same_names(lists: Sequence[NbestList], tables: Sequence[FeatureTable]) -> None:
-    """Raises DataError for the first list whose features are not those of the first one."""
+    """Raises DataError if a list does not have the same features as the first one."""
     for nbest, table in zip(lists, tables, strict=True):
         if set(table.names) != set(tables[0].names):
             raise DataError(
@@ -93,9 +93,9 @@ def require_same_names(lists: Sequence[NbestList], tables: Sequence[FeatureTable
 
 
 def tie_order(table: FeatureTable) -> npt.NDArray[np.intp]:
-    """Rows in the order in which ties are broken: the larger `am` first, then the list's order.
+    """Rows in the order in which ties are broken: larger `am` first, then the list's order.
 
-    Without a feature `am` the order of the list alone decides.
+    Without a feature `am`, only the list's order counts.
     """
     if AM not in table.names:
         return np.arange(len(table.values_HF))
@@ -104,7 +104,7 @@ def tie_order(table: FeatureTable) -> npt.NDArray[np.intp]:
 
 
 def weighted(values_HF: Floats, weights_F: Sequence[float] | Floats) -> Floats:
-    """Σ weight·feature of each row, (H,); the same bits wherever a row stands."""
+    """Σ weight·feature of each row, (H,); equal rows get sums that are equal to the last bit."""
     totals_H = np.zeros(len(values_HF))
     for weight, column_H in zip(weights_F, values_HF.T, strict=True):
         if weight:
@@ -127,7 +127,7 @@ def _checked(nbest: NbestList, name: str, *, values: Sequence[float]) -> Floats:
     column_H = np.asarray(values, np.float64)
     if column_H.shape != (len(nbest.hypotheses),):
         raise ValueError(f"{len(values)} values of {name!r} for {len(nbest.hypotheses)} hypotheses")
-    if not (np.abs(column_H) <= LARGEST).all():  # NaN is not
+    if not (np.abs(column_H) <= LARGEST).all():  # NaN compares false
         rank = int(np.flatnonzero(~(np.abs(column_H) <= LARGEST))[0])
         raise DataError(
             f"{nbest.hypotheses[rank].place}: feature {name!r} is {column_H[rank]}; "

@@ -1,9 +1,10 @@
-"""Fingerprints of lists, to notice that weights are evaluated on the lists they were tuned on.
+"""Fingerprints of lists, to detect weights that are evaluated on the lists they were tuned on.
 
 Each list has a hash of its id, its texts and its reference, whatever their format and order; a
-fingerprint keeps the 64 smallest. Lists of which a fifth, or half, are shared have about that share
-of the 64 in common: so a copy in another format, ranked anew, or a part of the file is found, too.
-The id is hashed since a prompt that several people read well gives the same list again.
+fingerprint keeps the 64 smallest hashes. Two sets that share a fifth or half of their lists have
+about that share of the 64 in common, so a copy in another format, a re-ranked copy and a part of a
+file are all detected. The id is hashed because several people who read the same prompt well give
+the same list.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.references import References
 
-KEPT = 64  # one shared list in twenty is missed with probability .95**64 = 4 %
+KEPT = 64  # an overlap of one list in twenty is missed with probability .95**64 = 4 %
 DIGITS = 16  # of each hash: 64 bits
 # Short utterances may have the same hypotheses in two sets that share nothing else.
 CHANCE = 0.05
@@ -25,9 +26,9 @@ class Fingerprint:
     """The fingerprint of a set of lists with their references."""
 
     n_lists: int
-    sha256: str  # of all of them, in any order
+    sha256: str  # of the hashes of all lists, sorted
     smallest: tuple[str, ...]  # hashes of lists
-    has_ids: bool = True  # the hashes are of ids, too; those of charlm 0.2 were not
+    has_ids: bool = True  # whether the hashes include the ids; those of charlm 0.2 did not
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -39,7 +40,7 @@ class Fingerprint:
 
     @classmethod
     def parse(cls, value: object) -> "Fingerprint | None":
-        """What `to_dict` gave; None if it is anything else."""
+        """The fingerprint that `to_dict` wrote; None if the value is anything else."""
         if not isinstance(value, dict):
             return None
         n_lists, sha256, smallest = (value.get(key) for key in ("n", "sha256", "smallest"))
@@ -66,7 +67,7 @@ def check_not_reported(
     """Refuse a report on lists that the weights were tuned on; `where` names the weights.
 
     Raises:
-        ConfigError: the lists are the same, or hold some of them.
+        ConfigError: more of the tuning lists are among these than chance would explain.
     """
     here = set(_hashes(lists, references, has_ids=tuned.has_ids))
     found = sum(each in here for each in tuned.smallest)
@@ -79,12 +80,12 @@ def check_not_reported(
 
 
 def _hashes(lists: Sequence[NbestList], references: References, *, has_ids: bool) -> list[str]:
-    """Of every list, sorted."""
+    """The hash of every list, sorted."""
     return sorted(_hash(nbest, references.get(nbest.id, ()), has_id=has_ids) for nbest in lists)
 
 
 def _hash(nbest: NbestList, reference: Sequence[str], *, has_id: bool) -> str:
-    # Whatever their order, and each once: a list that was ranked, or merged, is the same.
+    # Sorted and without duplicates, so that re-ranking or merging does not change the hash.
     texts = [reference, *sorted({hypothesis.words for hypothesis in nbest.hypotheses})]
     content = "\n".join([nbest.id] * has_id + [" ".join(words) for words in texts])
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:DIGITS]

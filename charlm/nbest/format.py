@@ -1,8 +1,8 @@
-"""What every format of lists promises; tests check each one of them.
+"""The contract of every list format; tests check it for each one.
 
-Reading and writing stream: a list is passed on when it is complete, and no other is kept. Lists
-that are written again without new scores have the same bytes (JSON: the same values); with new
-scores all their fields are kept.
+Reading and writing stream: a list is passed on as soon as it is complete, and only one is held in
+memory. Lists that are written back without new scores have the same bytes (JSON: the same values);
+with new scores they keep all their fields.
 """
 
 from abc import ABC, abstractmethod
@@ -17,18 +17,18 @@ from charlm.text.io.lines import LIST, LineRules
 
 OnNan = Literal["error", "worst"]
 FEATURE = "charlm"  # what a rescored list calls the new score
-SAME_FORMAT = ("scored", "ranked")  # layouts of --write that are the format that a list came in
+SAME_FORMAT = ("scored", "ranked")  # --write layouts that keep the format of the input
 
 
 @dataclass(frozen=True)
 class Source:
     """Lists to read: where they are, and what their user says about them."""
 
-    path: str | Path  # a file, `-`, or a folder for formats that are one
+    path: str | Path  # a file, `-`, or a folder for formats that consist of one
     features: Mapping[str, Path] = field(default_factory=dict)  # further files: name → file
-    columns: tuple[str, ...] = ()  # of a table, their names; empty: it tells, or they are guessed
-    on_nan: OnNan = "error"  # a feature that is NaN or infinite: refuse it, or the worst there is
-    allow_missing: bool = False  # an utterance or hypothesis that one of several files lacks
+    columns: tuple[str, ...] = ()  # names of a table's columns; empty: from its header, or guessed
+    on_nan: OnNan = "error"  # for a NaN or infinite feature: an error, or the list's worst value
+    allow_missing: bool = False  # whether one of several files may lack an utterance or hypothesis
     length_penalty: float = 0.0  # score·length**this is the sum of log-probabilities
     rules: LineRules = LIST  # how its lines are read
     notices: Notices = field(default_factory=Notices, compare=False)  # what the reader counts
@@ -38,8 +38,8 @@ class Sample(NamedTuple):
     """The beginning of a list, for recognising its format."""
 
     path: str | Path
-    lines: tuple[str, ...]  # whole lines of the first 64 KiB (of a longer first one its beginning)
-    names: tuple[str, ...]  # what a folder holds, paths relative to it, sorted; none of a file
+    lines: tuple[str, ...]  # whole lines of the first 64 KiB, or the start of a longer first line
+    names: tuple[str, ...]  # sorted relative paths of a folder's files; empty for a file
 
 
 class Piece(NamedTuple):
@@ -50,22 +50,23 @@ class Piece(NamedTuple):
 
 
 class Format(ABC):
-    """One way to write n-best lists down.
+    """A file format of n-best lists.
 
-    The object that read lists must write them: some keep what follows the last one.
+    Lists must be written by the object that read them: some formats keep what follows the last
+    list.
     """
 
     name: ClassVar[str]  # for --format
-    # Features that the list was ranked by, and how much each counted; empty where it does not tell.
+    # The weights of the features that ranked the list; empty if the format does not say.
     weights: ClassVar[Mapping[str, float]] = {}
 
     @abstractmethod
     def claims(self, sample: Sample) -> bool:
-        """Whether a list that begins so is of this format and of no other."""
+        """Whether a list with this beginning is of this format and of no other."""
 
     @abstractmethod
     def read(self, source: Source) -> Iterator[NbestList]:
-        """The lists, in their order, each when it is complete.
+        """The lists in order, each as soon as it is complete.
 
         Raises:
             ConfigError: an option that the format has no use for.
@@ -73,12 +74,12 @@ class Format(ABC):
         """
 
     def key(self, nbest: NbestList, which: int) -> str:
-        """The name of a hypothesis in a table: its list's id, with its rank if it is not alone."""
+        """A hypothesis' name in a table: its list's id, with its rank if the list has several."""
         return nbest.id if len(nbest.hypotheses) == 1 else f"{nbest.id}-{which + 1}"
 
     @abstractmethod
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """The lists as they were read, with the feature `charlm` where there are scores.
 
-        `reranked`: hypotheses in the order of their ranking; else in that of the list.
+        `reranked`: hypotheses in the order of their ranking; otherwise in the list's order.
         """

@@ -11,12 +11,12 @@ from typing import Literal
 
 from charlm.nbest.scorer import WordLogProbs
 
-Dedup = Literal["none", "sum", "max"]  # what hypotheses with the same words count together
-LARGEST = 1e30  # of a feature and of a weight: sums of squares of more would overflow
+Dedup = Literal["none", "sum", "max"]  # the common total of hypotheses with the same words
+LARGEST = 1e30  # limit of a feature and a weight: sums of squares of larger ones would overflow
 
 
 class StrippedWords(tuple[str, ...]):
-    """The words of a hypothesis whose `<s>` or `</s>` at the ends have been taken off."""
+    """The words of a hypothesis from whose ends `<s>` or `</s>` were removed."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class NbestList:
 
     id: str
     hypotheses: tuple[Hypothesis, ...]
-    recording: str = ""  # of which it is a part; empty where the format does not say
-    reference: tuple[str, ...] | None = None  # where the format holds it
+    recording: str = ""  # that the utterance is part of; empty if the format does not say
+    reference: tuple[str, ...] | None = None  # if the format holds one
     original: object = None  # what stands around the hypotheses, for the format's own writer
 
     def without_layout(self) -> "NbestList":
-        """Without what its writer needs, a word that comes again kept once: to hold many lists."""
+        """A copy for holding many lists: equal words shared, and without what a writer needs."""
         words = {word: word for each in self.hypotheses for word in each.words}
         hypotheses = tuple(
             Hypothesis(tuple(map(words.__getitem__, each.words)), each.features, each.place)
@@ -51,18 +51,18 @@ class NbestList:
 
 @dataclass(frozen=True)
 class Rescored:
-    """A list with what was found out about its hypotheses, in the order of the list."""
+    """A list with the results for its hypotheses, in the order of the list."""
 
     nbest: NbestList
     scores: tuple[float, ...] = ()  # the feature `charlm` of each, in nats; empty: none to write
     totals: tuple[float, ...] = ()  # Σ weight·feature of each; empty: not weighed
     # Indices of the hypotheses, best first; ties as `tie_order` has them. Empty: the list's order.
     order: tuple[int, ...] = field(default=())
-    # Those that one of the same words, before them in the order, stands for; their totals are its.
+    # Hypotheses represented by an earlier one with the same words, whose total they share.
     merged: frozenset[int] = frozenset()
-    # Of several models, what each gives to each hypothesis, by its name; `scores` is the first's.
+    # With several models: the scores of each, by its name; `scores` are those of the first.
     models: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    # What the first model gives to each word of each hypothesis; empty: lattices, or no model.
+    # The first model's log-probabilities, word by word; empty for lattices and without a model.
     words: tuple[WordLogProbs, ...] = ()
 
     @property

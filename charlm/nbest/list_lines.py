@@ -1,8 +1,8 @@
-"""Lines of a list: numbered, with a look ahead, and written again byte for byte.
+"""Lines of a list file: numbered, with lookahead, and written back byte for byte.
 
-A list may come through a pipe, so what detection has looked at must be passed on: `opened` opens a
-source once, and `lines_of` gives its lines to the reader. A byte order mark and a line's end belong
-to a place in the file, not to the text that stands there.
+A list may come through a pipe, so lines that detection has read must still reach the reader:
+`opened` opens a source once, and `lines_of` gives its lines to the reader. A byte order mark and a
+line end belong to a position in the file, not to the text that stands there.
 """
 
 import os
@@ -17,14 +17,14 @@ from charlm.text.io.files import display_name, open_bytes
 from charlm.text.io.lines import LIST, UTF8, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
-MAX_DEPTH = 4  # of what a folder holds: DECODE/logdir/output.1/1best_recog/text is the deepest
+MAX_DEPTH = 4  # of files in a folder: DECODE/logdir/output.1/1best_recog/text is the deepest
 
 
 class Line(NamedTuple):
-    """A line of a file; `raw` is what stands there."""
+    """A line of a file."""
 
     number: int  # from 1
-    text: str  # without what stands before and after
+    text: str  # without `start` and `end`
     place: str  # FILE:LINE, for messages
     start: str = ""  # a byte order mark, or nothing
     end: str = "\n"  # LF, CRLF, or nothing at the end of the file
@@ -43,10 +43,10 @@ class Lines:
         self.name = name  # how messages call the file
         self._file = file
         self._rules = rules
-        self._head: list[bytes] = []  # looked at and not yet taken; the first comes last
+        self._head: list[bytes] = []  # read ahead and not yet taken, in reverse order
         self._next: Line | None = None
         self._number = 0
-        self._is_within = False  # a line that was too long, and is still to be gone past
+        self._is_within = False  # whether the rest of an overlong line must still be skipped
 
     def __iter__(self) -> Iterator[Line]:
         return self
@@ -55,8 +55,8 @@ class Lines:
         """The next line.
 
         Raises:
-            DataError: a line that is not of the encoding, or too long, or with a NUL byte; the
-                next one can still be taken.
+            DataError: a line that cannot be decoded, is too long or holds a NUL byte; the next one
+                can still be taken.
         """
         line, self._next = self._next or self._take(), None
         if line is None:
@@ -70,10 +70,10 @@ class Lines:
         return self._next
 
     def sample(self) -> tuple[str, ...]:
-        """The whole lines of the first 64 KiB; of a longer first line its beginning.
+        """The whole lines of the first 64 KiB, or the beginning of a longer first line.
 
-        What is not of the encoding comes as U+FFFD here, and as an error when the line is taken.
-        Waits for 64 KiB or the end of the file. To be called before a line is taken.
+        Bytes that cannot be decoded become U+FFFD here, and an error when the line is taken. Waits
+        for 64 KiB or the end of the file. Must be called before any line is taken.
 
         Raises:
             DataError: as `mark_of`.
@@ -117,13 +117,13 @@ class Lines:
 class OpenSource(Source):
     """A source whose beginning has been looked at, so that its file is open already."""
 
-    lines: Lines | None = None  # of a folder: none
+    lines: Lines | None = None  # None for a folder
     sample: Sample | None = None
 
 
 @contextmanager
 def opened(source: Source) -> Iterator[OpenSource]:
-    """The source, its file open and its beginning known; for detection, then for `read`.
+    """The source with its file open and its beginning known, for detection and then for `read`.
 
     Raises:
         DataError: no such file.
@@ -148,7 +148,7 @@ def lines_of(source: Source) -> Iterator[Lines]:
 
 @contextmanager
 def open_lines(path: str | Path, *, rules: LineRules = LIST) -> Iterator[Lines]:
-    """The lines of a file, packed or not; `-` is standard input.
+    """The lines of a file, compressed or not; `-` is standard input.
 
     Raises:
         DataError: no such file, a folder, or a broken compressed file.
@@ -158,7 +158,7 @@ def open_lines(path: str | Path, *, rules: LineRules = LIST) -> Iterator[Lines]:
 
 
 def names_in(folder: Path) -> tuple[str, ...]:
-    """The files in a folder, as sorted relative paths; none that are hidden or very deep."""
+    """Sorted relative paths of the files in a folder, without hidden and very deep ones."""
     names: list[str] = []
     for where, folders, files in os.walk(folder):
         within = Path(where).relative_to(folder)

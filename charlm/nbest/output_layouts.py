@@ -1,18 +1,18 @@
-"""Lists as they are written: in the format that they came in, or in a layout for other programs.
+"""Layouts in which lists are written: the format of the input, or a layout for other programs.
 
-`nbest` is any list, and the best paths of lattices, as JSON lines that charlm reads again: features
-in nats, the best hypothesis first. Merged hypotheses are there as the one that represents them,
-with their common total. Each of several models has its score under its name, the first one's also
-as `charlm`. Anything else that a format held is left out.
+`nbest` writes any list, or the best paths of a lattice, as JSON lines that charlm can read:
+features in nats, best hypothesis first. Of merged hypotheses only the one that represents them is
+written, with their common total. With several models, the score of each stands under its name, and
+that of the first also as `charlm`. Anything else that a format held is left out.
 
-`word-scores` is what Kaldi's `rnnlm-sentence-probs` writes, a line a hypothesis: its key, then ln P
-of each word that the model read and of `</s>`, not negated. What Kaldi's `rnnlm_compute_scores.sh`
-gives the rescoring scripts is the negated sum: the costs that lists of the format `kaldi` have.
+`word-scores` is what Kaldi's `rnnlm-sentence-probs` writes, one line per hypothesis: its key, then
+ln P of each word that the model read and of `</s>`, not negated. Kaldi's `rnnlm_compute_scores.sh`
+gives the rescoring scripts the negated sum, which is the cost in lists of the format `kaldi`.
 
-The best hypothesis of each list, as scoring tools take it: `kaldi` (id, words), `trn` for sclite
-(words, id in parentheses), `text` (words alone), `tsv` with a header, `jsonl`. The words are those
-of the list, not those that a model read. An id that a layout cannot hold is an error: it would come
-back as another id, or as words.
+The other layouts hold the best hypothesis of each list, for scoring tools: `kaldi` (id, words),
+`trn` for sclite (words, id in parentheses), `text` (words alone), `tsv` with a header, `jsonl`. The
+words are those of the list, not those that a model read. An id that a layout cannot hold is an
+error: it would be read back as another id, or as words.
 """
 
 import json
@@ -28,24 +28,24 @@ from charlm.nbest.policies import CONTROL, refuse_twice, score_text
 from charlm.nbest.scorer import WordLogProbs
 
 TOTAL = "charlm_total"  # Σ weight·feature
-UNFIT = {  # what an id cannot hold there
+UNFIT = {  # what an id cannot hold in each layout
     "kaldi": re.compile(r"[ \t]|^$"),
     "trn": re.compile(r"[ \t()]|^$"),
-    "tsv": re.compile(r"^$|^#"),  # a line that begins so is a comment
+    "tsv": re.compile(r"^$|^#"),  # a line that begins with # is a comment
     "jsonl": re.compile(r"[\ud800-\udfff]|^$"),
 }
 NO_KEY = re.compile(r"[\s\0]|^$")  # what Kaldi's tables cannot hold in a key
 BREAK = re.compile(r"[\r\n]")
 HEADER = ("id", "rank", FEATURE, "total", "text")
-DIGITS = 9  # as many as tell fp32 numbers apart
+DIGITS = 9  # enough to tell fp32 numbers apart
 
 
 def laid_out(lists: Iterable[Rescored], form: Format, *, layout: str) -> Iterator[Piece]:
-    """Lists of a format in a layout, a piece as soon as a list has come.
+    """The lists in a layout, each piece as soon as its list arrives.
 
     Raises:
-        ConfigError: word-scores of lattices; as the format's own writer.
-        DataError: what the layout cannot hold; as the format's own writer.
+        ConfigError: word-scores of lattices; whatever the format's own writer raises.
+        DataError: what the layout cannot hold; whatever the format's own writer raises.
     """
     if layout in SAME_FORMAT:
         return form.write(lists, reranked=layout == "ranked")
@@ -58,7 +58,7 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
     """`{"id": …, "hyps": [{"text": …, "scores": {"am": …, "charlm": …, "charlm_total": …}}, …]}`.
 
     Raises:
-        DataError: a score that is no finite number; a list that has `charlm`, or a total.
+        DataError: a score that is not finite; a list that already has `charlm`, or a total.
     """
     for item in lists:
         nbest = item.nbest
@@ -89,11 +89,11 @@ def _number(value: float, hypothesis: Hypothesis) -> float:
 
 
 def write_word_scores(lists: Iterable[Rescored], form: Format) -> Iterator[Piece]:
-    """`key lp1 lp2 …`, a line where each hypothesis stood; of several models by the first.
+    """`key lp1 lp2 …`, one line in each hypothesis' place; scores are those of the first model.
 
     Raises:
-        ConfigError: lattices, whose words were scored in their paths.
-        DataError: an id that is no key of a table, or a word without a probability.
+        ConfigError: lattices, whose words were scored along paths.
+        DataError: an id that cannot be a key in Kaldi's tables; a word without a probability.
     """
     for item in lists:
         hypotheses, original = item.nbest.hypotheses, item.nbest.original
@@ -113,7 +113,7 @@ def word_score_line(key: str, scores: WordLogProbs) -> str:
     """`key lp1 lp2 …`, without LF.
 
     Raises:
-        DataError: an id that is no key of a table, or a word without a probability.
+        DataError: an id that cannot be a key in Kaldi's tables; a word without a probability.
     """
     if NO_KEY.search(key):
         raise DataError(
@@ -130,9 +130,9 @@ def word_score_line(key: str, scores: WordLogProbs) -> str:
 
 
 def write_best(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:
-    """The winners, one a line, in the order of the lists.
+    """The winners, one per line, in the order of the lists.
 
-    `rank` is that in the list, from 1; `charlm` is in nats; `total` is what the weights make.
+    `rank` is the rank in the list, from 1; `charlm` is in nats; `total` is the weighted sum.
 
     Raises:
         DataError: an id or a word that the layout cannot hold, or a list without hypotheses.

@@ -1,9 +1,9 @@
-"""What every format does in the cases on which tools disagree.
+"""What every format does where tools disagree.
 
-Marks of a sentence's start and end are taken off its ends and counted; within it they are an error.
-A feature that is not a finite number is an error that names the utterance, or becomes the worst
-finite value of its list, which is counted. An id comes once; one that becomes the name of a file
-must stay within its folder.
+`<s>` and `</s>` are removed from the ends of a sentence and counted; inside it they are an error. A
+feature that is not a finite number is an error that names the utterance, or is replaced by the
+worst finite value of its list and counted. An id may occur only once; an id that becomes the name
+of a file must stay within its folder.
 """
 
 import re
@@ -19,10 +19,10 @@ from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.lines import split_words
 
 LN10 = log(10)
-# Possessive: `[0-9]+\.?[0-9]*` could be taken apart in as many ways as there are digits.
+# Possessive, or `[0-9]+\.?[0-9]*` could be split in as many ways as there are digits.
 DECIMAL = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(rf"{DECIMAL}|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-NOT_FOR_ALL = {  # fields of a source
+NOT_FOR_ALL = {  # fields of a source that only some formats take
     "columns": "names of columns",
     "features": "files of features",
     "length_penalty": "a length penalty",
@@ -32,7 +32,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def is_number(text: str) -> bool:
-    """Whether `number` takes it."""
+    """Whether `number` accepts the text."""
     return NUMBER.fullmatch(text) is not None
 
 
@@ -48,7 +48,7 @@ def number(text: str, where: str) -> float:
 
 
 def score_text(score: float, hypothesis: Hypothesis) -> str:
-    """A score as text, six decimals.
+    """A score as text with six decimals.
 
     Raises:
         DataError: NaN or infinity.
@@ -73,9 +73,9 @@ def only(source: Source, name: str, *taken: str) -> None:
 
 
 def note_penalty(source: Source) -> None:
-    """Raises ConfigError for a length penalty that none was; 0 leaves scores as they are."""
+    """Raises ConfigError for a length penalty beyond ±10; 0 leaves scores as they are."""
     penalty = source.length_penalty
-    if not abs(penalty) <= MAX_PENALTY:  # NaN is not
+    if not abs(penalty) <= MAX_PENALTY:  # NaN compares false
         raise ConfigError(
             f"length penalty {penalty:g}: expected what `generate` was given, a number up to "
             f"{MAX_PENALTY}"
@@ -84,12 +84,12 @@ def note_penalty(source: Source) -> None:
 
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:
-    """The words of a hypothesis, which blanks and TABs separate, without marks at the ends.
+    """The words of a hypothesis between blanks and TABs, without `<s>` and `</s>` at the ends.
 
-    They are `StrippedWords` if there were marks.
+    They are `StrippedWords` if there were such marks.
 
     Raises:
-        DataError: `<s>` or `</s>` within, or a character that a line of text cannot hold.
+        DataError: `<s>` or `</s>` inside, or a character that a line of text cannot hold.
     """
     if "\n" in text or "\0" in text:
         raise DataError(f"{place}: found a line end or NUL in a hypothesis; expected one line")
@@ -99,9 +99,9 @@ def plain_words(text: str, place: str) -> tuple[str, ...]:
 
 
 def ids_once() -> Callable[..., None]:
-    """A check of the id of each list, which raises DataError for one that came before.
+    """A function that checks the id of each list, and raises DataError for a repeated one.
 
-    The check's `by` is the command that sorts such a list, if there is one.
+    Its argument `by` is the command that sorts such a list, if there is one.
     """
     seen: set[str] = set()
 
@@ -117,7 +117,7 @@ def ids_once() -> Callable[..., None]:
 
 
 def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
-    """Raises DataError for a list that already has a feature, `charlm` by default."""
+    """Raises DataError for a list that already has this feature, by default `charlm`."""
     if name in hypothesis.features:
         raise DataError(
             f"{hypothesis.place}: found a feature {name!r} already; expected none; rename it"
@@ -127,14 +127,14 @@ def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
 def with_finite_features(
     key: str, hypotheses: Sequence[Hypothesis], *, source: Source, ragged: bool
 ) -> tuple[Hypothesis, ...]:
-    """A list's hypotheses with finite features; others are treated as the user asked.
+    """A list's hypotheses with finite features; other values are treated as the user asked.
 
-    A number beyond LARGEST is not finite. A feature that some hypotheses lack is like NaN, unless
-    lists may be `ragged`; one that all lack does not exist. Changes are counted.
+    A number beyond LARGEST counts as not finite. A feature that only some hypotheses have counts as
+    NaN in the others, unless lists may be `ragged`. Changes are counted.
 
     Raises:
-        DataError: a feature that is not finite and shall be an error, or is finite nowhere in the
-            list.
+        DataError: a feature that is not finite, if that is an error or if no hypothesis of the list
+            has a finite value.
     """
     features = [dict(each.features) for each in hypotheses]
     is_changed = False
@@ -166,7 +166,7 @@ def with_finite_features(
 
 
 def safe_name(key: str, place: str) -> str:
-    """`key`, which becomes the name of a file.
+    """`key`, checked for use as the name of a file.
 
     Raises:
         DataError: it is empty, leaves its folder, or holds control characters.

@@ -1,8 +1,9 @@
-"""Which lists belong to one recording: by their format, else by their ids.
+"""Which lists belong to one recording, according to their format or else to their ids.
 
-An id ends in what tells the utterances of a recording apart: when it starts and ends, as in
-`sw_40008_A_98_1156`, `AMI_EN2001a_H00_MEE068_0000557_0000594` and `talk-12.30-15.75`, or its name,
-as in `1089-134686-0007` and Kaldi's `spk-utt`. LibriSpeech's chapter and number are no times.
+The end of an id tells the utterances of a recording apart. It is either the start and end time, as
+in `sw_40008_A_98_1156`, `AMI_EN2001a_H00_MEE068_0000557_0000594` and `talk-12.30-15.75`, or the
+utterance's name, as in `1089-134686-0007` and Kaldi's `spk-utt`. LibriSpeech's chapter and number
+are not times.
 """
 
 import re
@@ -13,15 +14,15 @@ from charlm.nbest.hypotheses import NbestList
 
 _TIME = r"([0-9]+(?:\.[0-9]+)?)"
 TIMES = re.compile(rf"(.+)[-_]{_TIME}[-_]{_TIME}")
-CHANNEL = re.compile(r".*[-_][A-Za-z]")  # one of a conversation's two sides: times come next
+CHANNEL = re.compile(r".*[-_][A-Za-z]")  # one of a conversation's two sides; times follow it
 NAME = re.compile(r"(.+)[-_][^-_]+")
 
 
 def recording_by(pattern: str = "") -> Callable[[NbestList], str]:
-    """The recording of a list: the one that its format names, else the pattern's group in its id.
+    """A function from a list to its recording: the format's, else the pattern's group in the id.
 
-    Without a pattern it is the id up to the times or the name of the utterance; an id of one part
-    is a recording of its own.
+    Without a pattern, the recording is the id up to the times or the name of the utterance; an id
+    of one part is a recording of its own.
 
     Raises:
         ConfigError: not a regular expression, or one without a group.

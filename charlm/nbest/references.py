@@ -1,7 +1,7 @@
-"""References for lists, what was really said, from the files in which people keep them.
+"""References for lists (what was really said), from the usual kinds of files.
 
-A file without ids goes by order, and a file with the ids of another set could pass for plain text:
-so it is taken for plain only if its lines do not look as if they began with ids.
+References without ids are matched by order. A file with the ids of another set could pass for such
+plain text, so a file counts as plain only if its lines do not look as if they began with ids.
 """
 
 import re
@@ -62,15 +62,15 @@ def read_references(
     notices: Notices | None = None,
     rules: LineRules = LIST,
 ) -> dict[str, tuple[str, ...]]:
-    """The reference of each list, by its id.
+    """The reference of each list, by the list's id.
 
-    Understood are `utt TAB text`, or a table whose header names columns as lists do (tsv, csv),
+    Accepted are `utt TAB text`, or a table whose header names columns as lists do (tsv, csv),
     `utt text` (kaldi), `text (utt)` (trn), NIST's `utt channel speaker begin end text` (stm), JSON
     lines with id and ref, and lines in the order of the lists (plain). `allow_missing`: lists
     without a reference, and references without a list, are left out, and counted in `notices`.
 
     Raises:
-        DataError: none of these, a repeated id, ids that are not those of the lists.
+        DataError: none of these forms, a repeated id, ids that are not those of the lists.
     """
     name = display_name(path)
     lines = list(read_lines(path, rules=rules))
@@ -108,7 +108,7 @@ def require_references(path: str | Path, *, rules: LineRules) -> None:
 
 
 def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
-    """Whether a segment of STM is scored, and not to be ignored."""
+    """Whether an STM segment is scored; `may_lack` allows segments that are not."""
     if text.casefold().split() == [NOT_SCORED]:
         if may_lack:
             return False
@@ -143,7 +143,7 @@ def own_references(
 
 
 def share_in_case(lists: Iterable[NbestList], references: References) -> float:
-    """The share of words common to first hypotheses and references that differ in case."""
+    """Among the words that first hypotheses and references share, the share that differ in case."""
     n_same = n_folded = 0
     for nbest in lists:
         first, said = nbest.hypotheses[0].words, references[nbest.id]
@@ -174,7 +174,7 @@ def _first(ids: Sequence[str]) -> str:
 
 
 def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> ReferenceFormat:
-    """The form in which most of the lines have a list's id; plain if hardly any line has one."""
+    """The form in which most lines have the id of a list; plain if hardly any line has one."""
     full = [(number, text) for number, text in lines if text.strip(" \t")]
     if not full:
         raise DataError(f"{name}: empty; expected references")
@@ -202,7 +202,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
 def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]:
     """Number, id and text of STM's segments; empty if the lines are something else.
 
-    They are STM only if all have times, and not just spoken digits in those places.
+    They are STM only if all have times, and these cannot be mere digits that were spoken.
 
     Raises:
         DataError: a line after STM's comments that is not a segment.
@@ -218,7 +218,7 @@ def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]
             f"{name}:{n}: {shown(line)}; expected STM, as other lines begin with ;;, a segment "
             "`utt channel speaker begin end text`"
         )
-    if all(each[4] for _, each in segments):  # a label, as <o,f0,male>, and not a word
+    if all(each[4] for _, each in segments):  # labels such as <o,f0,male>, not words
         return [(n, each[1], each[5] or "") for n, each in segments]
     return [(n, each[1], f"{each[4] or ''} {each[5] or ''}") for n, each in segments]
 
@@ -244,7 +244,7 @@ def _keyed(form: ReferenceFormat, line: str) -> tuple[str, str]:
 
 
 def table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:
-    """The form of a table whose first line names its columns; None where it names none."""
+    """The form of a table whose first line names its columns; None if it names none."""
     first = next((text for _, text in lines if not is_comment(text)), "")
     if names_columns(first.split("\t"), texts=COLUMNS):
         return "tsv"
@@ -276,7 +276,7 @@ def table_entries(
 
 
 def _columns(names: Sequence[str], place: str) -> Columns:
-    """The columns of a table of references, `text` the one that holds them."""
+    """The columns of a table of references; `text` is the column that holds them."""
     has_text = names_columns(names)
     called = [TEXTS[0] if not has_text and name.lower() in REFERENCES else name for name in names]
     found = columns_named(called, place, error=DataError)

@@ -17,11 +17,11 @@ ZERO = "0, since no hypothesis of the list has it"
 
 
 class Filling(NamedTuple):
-    """A feature that hypotheses were given."""
+    """A feature whose value was filled in."""
 
     feature: str
-    cause: str  # what the list has there
-    value: str  # what stands there instead
+    cause: str  # what was wrong with the value in the list
+    value: str  # what replaced it
 
 
 @dataclass
@@ -30,18 +30,18 @@ class Notices:
 
     n_marked: int = 0  # hypotheses that lost <s> or </s> at their ends
     filled: Counter[Filling] = field(default_factory=Counter)  # hypotheses
-    passed_over: Counter[str] = field(default_factory=Counter)  # by what was, or was not, there
-    headings: list[str] = field(default_factory=list)  # places read as hypotheses, if they are none
-    # The first of those with which sentences begin, if most of them look like ids.
+    passed_over: Counter[str] = field(default_factory=Counter)  # by the kind of thing skipped
+    headings: list[str] = field(default_factory=list)  # lines read as hypotheses, maybe headings
+    # The first words of the first sentences, if most first words look like ids.
     ids_read_as_words: list[str] = field(default_factory=list)
-    # Of the words that first hypotheses and references share, those that differ in case.
+    # Among the words that first hypotheses and references share, the share that differ in case.
     share_in_case: float = 0.0
-    # What the command line says of the lists, and the file of weights says otherwise.
+    # Options for the lists on the command line that contradict the file of weights.
     said_otherwise: list[str] = field(default_factory=list)
-    may_be_means: bool = False  # scores that a decoder divides by length unless told otherwise
+    may_be_means: bool = False  # scores that the decoder divides by length unless told otherwise
 
     def look(self, nbest: NbestList) -> None:
-        """Count what can be seen of a list that has been read."""
+        """Count what was repaired in a list that has been read."""
         self.n_marked += sum(isinstance(each.words, StrippedWords) for each in nbest.hypotheses)
 
     def pass_over(self, what: str, n: int) -> None:
@@ -63,10 +63,10 @@ class Notices:
 
 
 def filled(nbest: NbestList, names: Iterable[str] = (), *, notices: Notices) -> NbestList:
-    """The list, with these features and those of any of its hypotheses in each of them.
+    """The list with these features, and those of any of its hypotheses, in every hypothesis.
 
-    A missing feature gets the worst value of the list, or 0, which changes no ranking, if all
-    hypotheses lack it.
+    A missing feature gets the worst value of the list; if all hypotheses lack it, it gets 0, which
+    changes no ranking.
     """
     hypotheses = nbest.hypotheses
     features = [dict(each.features) for each in hypotheses]

@@ -1,7 +1,7 @@
-"""The protocol by which the tools for lists know whatever gives sentences their log-probabilities.
+"""The protocol of scorers: anything that gives sentences their log-probabilities.
 
-They are in nats, one more than there are words: the last is the sentence end's. Options name the
-protocol, so NumPy is not imported here.
+A sentence gets one log-probability for each word and one for its end, in nats. Option classes refer
+to the protocol, so NumPy is not imported here.
 """
 
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ class WordLogProbs(NamedTuple):
 
     @property
     def log_prob(self) -> float:
-        """Of the whole sentence, its end included."""
+        """The log-probability of the whole sentence, its end included."""
         return float(self.log_probs.sum())
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Sentences in, log-probabilities out, which depend on the sentence and its memory alone."""
+    """Sentences in, log-probabilities out; these depend only on the sentence and its memory."""
 
     @property
     def name(self) -> str:
-        """What outputs call it."""
+        """Its name in outputs."""
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scores of each sentence, from the initial state or after `memory`."""

@@ -21,8 +21,8 @@ class NgramScorer:
     """An n-gram model: our own Kneser–Ney, an ARPA file, or a KenLM binary.
 
     Every sentence starts from `<s>`: an n-gram model remembers nothing of the sentence before. A
-    word of probability 0, as a word unknown to a model without `<unk>`, gets log10 −99, as ARPA
-    files write zero.
+    word of probability 0, such as an unknown word in a model without `<unk>`, gets log10 −99, which
+    is how ARPA files write zero.
     """
 
     def __init__(self, model: NgramModel, *, name: str = "kn") -> None:
@@ -52,8 +52,8 @@ class MixedScorer:
     """Several scorers as one, word by word: Σ_k weight_k · P_k(word | words before).
 
     The weights sum to 1. A mixture of probabilities is a probability again, so its weights may be
-    found by EM on any text; a weighted sum of log-probabilities is not: that is what weights of
-    features are for.
+    found by EM on any text. A weighted sum of log-probabilities is not a probability: for that,
+    use feature weights.
     """
 
     def __init__(self, scorers: Sequence[Scorer], weights: Sequence[float], *, name: str) -> None:
@@ -94,22 +94,22 @@ class SameWords:
     """A guard for mixtures: an n-gram model must call unknown what the first model calls unknown.
 
     A model that says `<unk>` where another predicts a word has an easier task, not a better
-    probability, and word by word its share of the mixture would grow for it. So its vocabulary is
+    probability, yet its share of the mixture would grow word by word. Its vocabulary is therefore
     compared with the other's on every word that it scores.
     """
 
     def __init__(self, scorer: Scorer, is_known: Callable[[str], bool], *, other: str) -> None:
-        """`other` is the name of the model that knows the words which `is_known`."""
+        """`other` names the model whose vocabulary `is_known` tests."""
         self.scorer = scorer
         self.is_known = is_known
         self.name = scorer.name
         self._other = other
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """The scorer's.
+        """The scores that the scorer gives.
 
         Raises:
-            ConfigError: a word that one of the two knows, and the other does not.
+            ConfigError: a word that one of the two models knows and the other does not.
         """
         scores = self.scorer.score(sentences, memory=memory)
         for words, score in zip(sentences, scores, strict=True):
@@ -150,7 +150,7 @@ class FunctionScorer:
         """The function's scores; it is not given the memory.
 
         Raises:
-            DataError: a sentence without its numbers.
+            DataError: a sentence for which the function does not give the expected numbers.
         """
         answers = self.function(sentences)
         if not isinstance(answers, Sequence | np.ndarray) or isinstance(answers, str):

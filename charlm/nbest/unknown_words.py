@@ -1,8 +1,8 @@
-"""Which rule of spelling would make which unknown words known.
+"""Which spelling rules would make which unknown words known.
 
-A word that a vocabulary lacks only for its case, an apostrophe or a number is not rare: the texts
-were prepared differently. Each rule is tried alone and then with each other one; a word goes to the
-first rule that leads to known words.
+A word that a vocabulary lacks only because of its case, an apostrophe or a number is not rare: the
+texts were prepared differently. Each rule is tried alone, then together with each other rule; a
+word is credited to the first that leads to known words.
 """
 
 import re
@@ -40,19 +40,20 @@ from charlm.text.io.table_lines import SENTENCES, refuse_csv_lines
 from charlm.text.vocabulary.vocabulary import Inventory
 
 N_SHOWN = 8
-ENOUGH = 0.05  # of all unknown tokens: of case, numbers and punctuation, less is the language
+# Share of the unknown tokens; a smaller share of case, numbers or punctuation is normal language.
+ENOUGH = 0.05
 ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
 HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2212]")
 CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
 UNSEEN = re.compile(f"[{SEPARATORS}{IGNORED}{JOINERS}]")
-# Letters that look alike, of which one script has crept into a word of another.
+# Look-alike letters, where a letter of one script has crept into a word of another.
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
 UNICODE_FORMS: tuple[Literal["NFC", "NFD", "NFKC"], ...] = ("NFC", "NFD", "NFKC")
 
 Rule = Callable[[str], Iterable[str]]
-Rules = dict[str, tuple[Rule, str]]  # in the order in which they are tried, and what to do then
+Rules = dict[str, tuple[Rule, str]]  # name → rule and advice, in the order in which they are tried
 
 
 def _read_as_utf8(word: str) -> Iterator[str]:
@@ -96,7 +97,7 @@ RULES: Rules = {
 }
 BARE = Normalisation(unicode="none", punctuation="drop")
 PARTS = Normalisation(unicode="none", split_hyphens=True)
-# Those that `charlm score` and `tune` have for the copy that models read.
+# The rules that `charlm score` and `tune` offer for the copy that models read.
 LIST_RULES: Rules = {
     "case": (lambda word: [word.lower()], "--lower"),
     "punctuation": (lambda word: [BARE(word)], "--punctuation drop"),
@@ -107,7 +108,7 @@ LIST_RULES: Rules = {
     ),
 }
 SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
-SURE |= {"look-alike letters"}  # another character for the same letter is no chance
+SURE |= {"look-alike letters"}  # another character for the same letter is never chance
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class UnknownWords:
     n_unknown: int
     n_unknown_types: int
     remedies: tuple[Remedy, ...]
-    unexplained: tuple[tuple[str, int], ...]  # the most frequent that no rule makes known
+    unexplained: tuple[tuple[str, int], ...]  # the most frequent words that no rule makes known
     oddities: tuple[Finding, ...]
 
     def to_dict(self) -> dict[str, object]:
@@ -219,7 +220,7 @@ def explained(
 
 
 def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
-    """The word sequences of a text, of a list's hypotheses, or of references less their ids."""
+    """The word sequences of a text, of a list's hypotheses, or of references without their ids."""
     with opened(Source(path, rules=CORPUS)) as source:
         assert source.sample is not None
         form = _list_format(source.sample)
@@ -230,7 +231,7 @@ def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
                     yield nbest.reference
             return
         texts = source.sample.lines
-        assert source.lines is not None  # a folder is of a format, or refused
+        assert source.lines is not None  # a folder without a format was refused
         lines = ((line.number, line.text) for line in source.lines)
         if table := table_form(enumerate(texts, 1)):
             entries = table_entries(table, lines, name=display_name(path))

@@ -1,7 +1,7 @@
 """The weights of features, the JSON file that keeps them, and the ranking that they give.
 
-The weight of a feature that is not named is 0. A file that tuning wrote says on what, so that
-nobody reports an error rate on the lists that the weights were tuned on.
+The weight of a feature that is not named is 0. A file written by tuning records the lists used, so
+that nobody reports an error rate on the lists that the weights were tuned on.
 """
 
 import math
@@ -29,12 +29,12 @@ class Origin:
     """How weights were tuned."""
 
     metric: str  # the signature of the error rate
-    error: float  # on the lists of the tuning, a share
+    error: float  # on the tuning lists, as a share
     seed: int
     version: str  # of charlm
     lists: Fingerprint
-    spelled: bool = False  # unknown words by their spelling; files that do not say it had none so
-    # What models knew of the lists before one; empty: nothing; None: the file does not say.
+    spelled: bool = False  # unknown words were scored by spelling; false if a file does not say
+    # What models knew of earlier lists; empty: nothing; None: the file does not say.
     history: str | None = None
 
     def to_dict(self) -> dict[str, object]:
@@ -50,10 +50,10 @@ class Origin:
 
 
 class ListLayout(NamedTuple):
-    """Options of the lists of a tuning, which also apply to other lists of their format."""
+    """Options of the tuning lists, which also apply to other lists of their format."""
 
     format: str
-    columns: tuple[str, ...]  # of a table; empty: it told them itself, or they were guessed
+    columns: tuple[str, ...]  # of a table; empty: from its header, or guessed
 
 
 @dataclass(frozen=True)
@@ -62,23 +62,23 @@ class Weights:
 
     values: Mapping[str, float]
     origin: Origin | None = None  # None: not tuned
-    # Rules, besides the model's own, for the words that were weighed; None: it is not known.
+    # Text rules of the tuning, beyond the model's own; None: not known.
     text: Normalisation | None = None
-    lists: ListLayout | None = None  # None: nothing was said of them
-    # Shares of the models that were one, word by word (--mix); empty: each was a feature.
+    lists: ListLayout | None = None  # None: not known
+    # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, table: FeatureTable) -> Floats:
-        """In the order of the table's features, (F,).
+        """The weights in the order of the table's features, (F,).
 
         Raises:
-            ConfigError: a weight for a feature that the table has not.
+            ConfigError: a weight for a feature that the table lacks.
         """
         require_known(list(self.values), table.names)
         return np.array([self.values.get(name, 0.0) for name in table.names])
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON, and as the file has it."""
+        """The JSON object that the file holds."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
         text = {"text": self.text.to_dict()} if self.text and self.text != NO_RULES else {}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
@@ -87,7 +87,7 @@ class Weights:
         return {"format": FORMAT, "weights": dict(self.values), **more}
 
     def save(self, path: str | Path) -> None:
-        """Write them to `path`, whole or not at all."""
+        """Write the weights to `path`, whole or not at all."""
         write_json(path, self.to_dict(), through_links=True)
 
 
@@ -104,13 +104,14 @@ def rescored(
     scores: Sequence[float] = (),
     dedup: Dedup = "none",
 ) -> Rescored:
-    """The list ranked by its totals; ties go by `am`, then as the list has them.
+    """The list ranked by its totals; ties are broken by `am`, then by the list's order.
 
-    `scores` are what a writer adds to the list as the feature `charlm`. `dedup` says what the total
-    of hypotheses with the same words is. Where nothing has a weight, the list's order stays.
+    `scores` are the values that a writer adds to the list as the feature `charlm`. `dedup` decides
+    the common total of hypotheses with the same words. If no feature has a weight, the list keeps
+    its order.
 
     Raises:
-        ConfigError: a weight for a feature that this list has not.
+        ConfigError: a weight for a feature that this list lacks.
     """
     require_known(list(weights.values), table.names, place=nbest.hypotheses[0].place)
     if not weights.values and dedup == "none":
@@ -123,11 +124,11 @@ def rescored(
 
 
 def merged(item: Rescored, dedup: Dedup) -> Rescored:
-    """The list, those of the same words one behind the other, the best of them first.
+    """The list with hypotheses of the same words grouped together, the best of each group first.
 
-    Several derivations or alignments of one answer each keep their line and features, and have a
-    common total: the largest, or log Σ exp(total), as probabilities add up over derivations. A sum
-    means that only under weights of the size that they have in decoding. Ties go as before.
+    Several derivations or alignments of the same words each keep their line and features, but share
+    one total: the largest, or log Σ exp(total), since probabilities add up over derivations. The
+    sum has this meaning only if the weights are as large as in decoding. Ties are broken as before.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for index in item.ranking:
@@ -156,11 +157,11 @@ def parse_weights(
 ) -> Weights:
     """The weights of a file, else those of `base`, overridden by `nn=.6` and the like.
 
-    A file's origin stays in spite of overrides: the other weights still know its lists.
+    A file's origin is kept in spite of overrides: the other weights were still tuned on its lists.
 
     Raises:
         ConfigError: an override that is not NAME=NUMBER, two of one name, or a feature that is not
-            `known`; in the file this is most likely one of a model that was not given.
+            `known`; in a file this is most likely the feature of a model that was not given.
         DataError: a file that does not hold weights.
     """
     weights = load_weights(path) if path is not None else Weights(dict(base or {}))
@@ -185,16 +186,16 @@ def _parse_override(text: str) -> tuple[str, float]:
         value = float(digits)
     except ValueError:
         value = math.nan
-    if not (name and equals and abs(value) <= LARGEST) or "_" in digits:  # NaN is not
+    if not (name and equals and abs(value) <= LARGEST) or "_" in digits:  # NaN compares false
         raise ConfigError(f"--weight {shown(text)}: expected NAME=NUMBER, as nn=.6, up to 1e30")
     return name, value
 
 
 def load_weights(path: str | Path) -> Weights:
-    """The weights in a file, which may come from a stranger.
+    """The weights in a file, whose content is not trusted.
 
     Raises:
-        DataError: no such file, a pipe, or not one of weights.
+        DataError: no such file, a pipe, or not a file of weights.
     """
     if str(path) == "-" or Path(path).is_fifo():
         raise DataError(f"{path}: a pipe; expected a file of weights: it is read more than once")

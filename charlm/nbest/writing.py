@@ -1,8 +1,8 @@
-"""Where the text of lists goes: a stream, a file, or a folder of files.
+"""Writing the text of lists to a stream, a file, or a folder of files.
 
-A file appears when it is complete, so one that is still read may be replaced. Files are compressed
-by the ending of their name. A stream gets each list at once. Lists that were not in UTF-8 are
-written in the encoding that they came in.
+A file appears only when it is complete, so a file that is still being read may be replaced. The
+ending of a file's name decides whether it is compressed. A stream gets each list at once. Lists
+that were not in UTF-8 are written in the encoding that they came in.
 """
 
 import os
@@ -35,7 +35,7 @@ def write_stream(
 
 
 def write_file(pieces: Iterable[Piece], path: str | Path, *, encoding: str = UTF8) -> None:
-    """Replace `path` by the pieces, whole or not at all; compressed by the ending of its name.
+    """Replace `path` by the pieces, whole or not at all; compressed if its name's ending says so.
 
     Raises:
         ConfigError: a piece for a file of its own, where there is no folder.
@@ -49,9 +49,9 @@ def write_file(pieces: Iterable[Piece], path: str | Path, *, encoding: str = UTF
 def write_folder(
     pieces: Iterable[Piece], folder: str | Path, *, main: str, encoding: str = UTF8
 ) -> None:
-    """Write each piece to the file of its name in `folder`, pieces without a name to `main`.
+    """Write each piece to the file of its name in `folder`, and pieces without a name to `main`.
 
-    All pieces are collected in a nameless file, which cannot be left behind, and at the end each
+    All pieces are first collected in a nameless file, which cannot be left behind; at the end each
     file is replaced, whole or not at all.
 
     Raises:
@@ -73,7 +73,7 @@ def write_folder(
 def _collected(
     pieces: Iterable[Piece], scratch: BinaryIO, main: str, *, encoding: str
 ) -> dict[str, "array[int]"]:
-    """Write all pieces one after another; where those of each name begin, and their lengths."""
+    """Write all pieces to `scratch`; start and length of each, by the name of its file."""
     parts: dict[str, array[int]] = {}
     start = 0
     for piece in pieces:
@@ -89,7 +89,7 @@ def _collected(
 
 
 def _within(name: str) -> str:
-    """The name of a file within a folder."""
+    """`name`, checked to be that of a file within a folder."""
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts) or CONTROL.search(name):
         raise DataError(

@@ -1,8 +1,9 @@
-"""Every format of n-best lists, by the name that --format takes, and which one a list is of.
+"""All formats of n-best lists, by their --format names, and detection of a list's format.
 
-Detection looks at the first 64 KiB of a file, or at the names that a folder holds. Every format is
-asked: what two could read is an error that names both, since a wrong guess gives wrong scores.
-The RNNLM toolkit's lists and plain sentences ask so little of a line that they give way.
+Detection looks at the first 64 KiB of a file, or at the file names in a folder. Every format is
+asked: if two could read a list, that is an error that names both, since a wrong guess gives wrong
+scores. The RNNLM toolkit's lists and plain sentences demand so little of a line that they give way
+to other formats.
 """
 
 import json
@@ -68,7 +69,7 @@ FORMATS: dict[str, type[Format]] = {
     "text": TextFormat,
 }
 JSON_BEGIN = re.compile(r"\s*(\{|\[\s*[\[{\"])")
-MAY_BE_CUT = SAMPLE_BYTES // 4  # characters of a sample that may not be all of its file
+MAY_BE_CUT = SAMPLE_BYTES // 4  # a sample of more characters may not be the whole file
 LISTS = (
     "lists or sentences; write a header above it that calls its columns id and text, with commas "
     "between (csv), or give --format text if its lines are sentences"
@@ -76,7 +77,7 @@ LISTS = (
 
 
 class OpenedLists(NamedTuple):
-    """Lists on their way, and the format that writes them again: the same object, it remembers."""
+    """Lists being read, and the format object that reads them and must also write them."""
 
     format: Format
     lists: Iterator[NbestList]
@@ -84,13 +85,13 @@ class OpenedLists(NamedTuple):
 
 @contextmanager
 def open_lists(source: Source, *, name: str = "") -> Iterator[OpenedLists]:
-    """The lists of a source, in the format of this name or in the one that its beginning shows.
+    """The lists of a source, in the format of this name or, without one, the detected format.
 
-    With a name nothing is looked at ahead, so that a pipe's first list comes at once.
+    With a name, nothing is read ahead, so the first list of a pipe comes at once.
 
     Raises:
-        ConfigError: no format of this name, or several that the list could be of.
-        DataError: no format that it could be of, an empty file, or none.
+        ConfigError: no format of this name, or several formats that could read the list.
+        DataError: no format that could read the list, an empty file, or no such file.
     """
     if name:
         chosen = format_of(name)
@@ -106,7 +107,7 @@ def format_of(name: str) -> Format:
     """The format of this name.
 
     Raises:
-        ConfigError: there is none; it lists those that there are.
+        ConfigError: there is none; the message lists the known ones.
     """
     if name not in FORMATS:
         raise ConfigError(f"format {name!r}: no such format; expected one of {', '.join(FORMATS)}")
@@ -114,11 +115,12 @@ def format_of(name: str) -> Format:
 
 
 def detect(sample: Sample, *, likely: str = "") -> Format:
-    """The format of a list that begins so; where several could be, the likely one.
+    """The format of a list with this beginning; `likely` decides between several.
 
     Raises:
-        ConfigError: several could be.
-        DataError: nothing there, a binary file, CSV, or no format's.
+        ConfigError: several formats could read the list.
+        DataError: an empty list, a binary file, CSV that `CsvFormat` does not claim, or no known
+            format.
     """
     where = display_name(sample.path)
     if not sample.names and not any(line.strip(" \t") for line in sample.lines):
@@ -149,9 +151,9 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
 
 
 def _refuse(sample: Sample, *, where: str) -> NoReturn:
-    """Raises DataError for what no format claims: what it is, or the line that spoils it."""
+    """Raises DataError for a list that no format claims: says what it is, or which line is off."""
     claimed = {name: _n_claimed(kind(), sample) for name, kind in FORMATS.items()}
-    del claimed[TextFormat.name]  # which lines are most decides there, and no one line
+    del claimed[TextFormat.name]  # there the majority of lines decides, not a single one
     name, n_lines = max(claimed.items(), key=lambda each: each[1])
     if n_lines:
         raise DataError(
@@ -182,7 +184,7 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
 
 
 def _refuse_json(sample: Sample, *, where: str) -> None:
-    """Raises DataError for JSON that is broken, or whole and of no format."""
+    """Raises DataError for JSON that is broken, or valid but of no known format."""
     text = "\n".join(sample.lines)
     if JSON_BEGIN.match(text) is None:
         return
@@ -192,7 +194,7 @@ def _refuse_json(sample: Sample, *, where: str) -> None:
         return
     except json.JSONDecodeError as error:
         if len(text) > MAY_BE_CUT and error.pos >= len(text.rstrip()) - 1:
-            return  # it goes on behind the sample
+            return  # it continues after the sample
         raise DataError(
             f"{where}:{error.lineno}: not valid JSON ({error.msg} at column {error.colno}); "
             "expected lists of hypotheses; mend it, or write it again"
@@ -207,7 +209,7 @@ def _refuse_json(sample: Sample, *, where: str) -> None:
 
 
 def _n_claimed(form: Format, sample: Sample) -> int:
-    """How many lines from the first on could be of a format, and with one more could not; or 0."""
+    """The number of first lines that could be of a format but not with one more line; or 0."""
     claimed, too_many = 0, len(sample.lines)
     while too_many - claimed > 1:
         middle = (claimed + too_many) // 2

@@ -1,7 +1,7 @@
-"""Archives as Kaldi writes them: a key a line, then blanks, then what belongs to it.
+"""Archives as Kaldi writes them: on each line a key, then blanks, then the key's value.
 
-Several archives go side by side and are read together. Where their order is the same, each is read
-no further than the others; where it is not, what has been passed waits in memory.
+Several archives are read side by side. If their order is the same, each is read no further than the
+others; if it is not, the values that were passed over wait in memory.
 """
 
 import re
@@ -20,19 +20,19 @@ SHOWN = 3  # keys in a message
 
 
 class Value(NamedTuple):
-    """What belongs to a key."""
+    """The value of a key."""
 
-    tail: str  # the blanks before it too
+    tail: str  # with the blanks before it
     place: str
 
     @property
     def text(self) -> str:
-        """Without the blanks around it."""
+        """The value without the blanks around it."""
         return self.tail.strip(" \t")
 
 
 def split_line(line: Line) -> tuple[str, Value] | None:
-    """The key of a line and what belongs to it; None of a blank line.
+    """The key of a line and its value; None for a blank line.
 
     Raises:
         DataError: a blank before the key.
@@ -58,10 +58,10 @@ class Archive:
         self._taken: list[str] = []
 
     def find(self, key: str) -> Value | None:
-        """What belongs to a key, each once; None if nothing does.
+        """The value of a key, which can be had only once; None if there is none.
 
         Raises:
-            DataError: a key that stands twice in what has been passed.
+            DataError: a key that occurs twice among the lines that were passed over.
         """
         if key in self._waiting:
             return self._waiting.pop(key)
@@ -72,13 +72,13 @@ class Archive:
         return None
 
     def left(self) -> list[str]:
-        """The keys that nobody has asked for, all of the archive read."""
+        """The keys that nobody has asked for, after reading the archive to its end."""
         for key, value in self._rest():
             self._wait(key, value)
         return list(self._waiting)
 
     def taken(self) -> str:
-        """What has been read since this was last asked, as the file has it."""
+        """The text that has been read since the last call, as it stands in the file."""
         text = "".join(self._taken)
         self._taken.clear()
         return text
@@ -97,7 +97,7 @@ class Archive:
 
 
 def number_in(text: str, place: str, *, source: Source) -> float:
-    """What belongs to a key, a number; not finite ones are refused here, in their own file.
+    """The number in a value; one that is not finite is refused here, where its file is known.
 
     Raises:
         DataError: no number, or one that is not finite where that is an error.
@@ -112,16 +112,16 @@ def number_in(text: str, place: str, *, source: Source) -> float:
 
 
 def some_of(keys: Sequence[str]) -> str:
-    """How many there are, and the first few."""
+    """The number of keys, and the first few of them, for messages."""
     more = ", ..." if len(keys) > SHOWN else ""
     return f"{len(keys)} ({', '.join(repr(key[:80]) for key in keys[:SHOWN])}{more})"
 
 
 def check_left(archives: Iterable[Archive], source: Source, *, beside: str) -> None:
-    """Counts keys that the texts lack, all archives read to their ends.
+    """Read all archives to their ends, and count the keys that the texts lack.
 
     Raises:
-        DataError: how many, and the first few, unless some may be missing.
+        DataError: there are such keys, unless some may be missing.
     """
     for archive in archives:
         left = archive.left()

@@ -1,9 +1,9 @@
-"""Amazon Transcribe's alternatives: those of each segment of a transcription job.
+"""Amazon Transcribe's alternatives for each segment of a transcription job.
 
 `{"results": {"transcripts": [...], "segments": [{"start_time": "1.04", "end_time": "5.065",
 "alternatives": [{"transcript": "We know.", "items": [{"type": "pronunciation", "content": "We",
-"confidence": "0.9"}]}]}]}}`, other members aside, which stay. Documented at docs.aws.amazon.com,
-transcribe/latest/dg/alternatives.html. The whole file is in memory, since it is one value.
+"confidence": "0.9"}]}]}]}}`; other members are kept. Documented at docs.aws.amazon.com,
+transcribe/latest/dg/alternatives.html. The whole file is in memory, since it is one JSON value.
 """
 
 from math import log
@@ -19,8 +19,8 @@ LEAST = 1e-3  # a word's confidence is printed with three digits
 class AwsFormat(JsonFormat):
     """The feature `confidence` is the sum of the logarithms of the words' confidences.
 
-    Segments have no score of their own: they stand in the order of falling confidence. Where an
-    alternative has no words' confidences, its list has no feature. Lists are numbered from 1.
+    Segments have no score of their own: they stand in the order of falling confidence. If an
+    alternative lacks confidences of words, its list has no feature. Lists are numbered from 1.
     """
 
     name = "aws"
@@ -59,7 +59,7 @@ def _confidence(alternative: JsonObject, where: str) -> dict[str, float]:
     ]
     try:
         confidences = [float(each) for each in said if isinstance(each, str)]
-        if not all(0 <= each <= 1 for each in confidences):  # NaN is not
+        if not all(0 <= each <= 1 for each in confidences):  # NaN compares false
             raise ValueError
     except ValueError:
         raise DataError(

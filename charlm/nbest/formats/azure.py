@@ -1,8 +1,8 @@
-"""Azure's speech to text in its detailed form: an object a phrase, its `NBest` the hypotheses.
+"""Azure speech to text in its detailed form: one object per phrase, with hypotheses in `NBest`.
 
 `{"RecognitionStatus": "Success", "Offset": 0, "Duration": 1, "NBest": [{"Confidence": 0.9,
-"Lexical": "we know", "ITN": "we know", "MaskedITN": "we know", "Display": "We know."}]}`, as
-the REST API for short audio and the SDK's JSON result have it; a batch transcription has its
+"Lexical": "we know", "ITN": "we know", "MaskedITN": "we know", "Display": "We know."}]}` is the
+form of the REST API for short audio and of the SDK's JSON result. A batch transcription has its
 phrases in `recognizedPhrases`, each with `nBest` and names in lower case. Documented at
 learn.microsoft.com, azure/ai-services/speech-service: rest-speech-to-text-short,
 batch-transcription-get.
@@ -25,16 +25,17 @@ BATCH = ("nBest", "lexical", "confidence")
 
 
 class AzureFormat(JsonFormat):
-    """`Lexical` is the text, the words that were recognised; `Confidence`, 0 to 1, the feature.
+    """The text is `Lexical`, the recognised words; the feature is `Confidence`, from 0 to 1.
 
-    Phrases without hypotheses, as of silence, are passed on as they are. Lists are numbered from 1.
+    Phrases without hypotheses, such as silence, are passed on as they are. Lists are numbered from
+    1.
     """
 
     name = "azure"
     weights = {"confidence": 1.0}
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `NBest`, or phrases; silence may come before."""
+        """The first object has `NBest`, or phrases; silence may come before it."""
         keys = first_keys(sample.lines)
         return "recognizedPhrases" in keys or (
             ("NBest" in keys or "RecognitionStatus" in keys)

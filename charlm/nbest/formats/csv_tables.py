@@ -1,8 +1,8 @@
-"""CSV with a header: a table as TSV's, with commas between fields that may be in quotes.
+"""CSV with a header: a table like TSV, with commas between fields, which may be quoted.
 
-A field in quotes may hold commas, line ends and doubled quotes; it is written again as it stood. A
-line end within a hypothesis is a blank to who reads it. Files with semicolons, or without names of
-columns, are none: which field is the text could only be guessed.
+A quoted field may hold commas, line ends and doubled quotes; it is written back as it stood. A line
+end inside a hypothesis is read as a blank. Files with semicolons, or without column names, do not
+count as CSV: which field is the text could only be guessed.
 """
 
 import csv
@@ -20,7 +20,7 @@ LINE_END = re.compile(r"\r?\n")
 
 
 class CsvFormat(TsvFormat):
-    """Columns are those of tsv, by a header or --columns; the new feature has one of its own."""
+    """Columns are those of tsv, named by a header or --columns; the new feature gets its own."""
 
     name = "csv"
     mark, marks = ",", "commas"
@@ -44,7 +44,7 @@ class CsvFormat(TsvFormat):
             try:
                 fields = next(reader, None)
             except csv.Error as error:
-                found = str(error).partition(" - ")[0]  # behind it is advice for programmers
+                found = str(error).partition(" - ")[0]  # advice for programmers follows
                 raise DataError(
                     f"{taken[0].place}: {found}; expected fields between commas, those with "
                     "quotes, commas or line ends in quotes, and their quotes doubled"

@@ -1,9 +1,9 @@
-"""What CTranslate2's Whisper gives (`WhisperGenerationResult`), as JSON, an object a list.
+"""Results of CTranslate2's Whisper (`WhisperGenerationResult`) as JSON, one object per list.
 
 `{"id": "u", "sequences": [["Ġwe", "Ġknow"], …], "sequences_ids": [[321, 458], …], "scores":
-[-0.3, …], "no_speech_prob": 0.1}`: the result's attributes as they are (opennmt.net/CTranslate2,
-python/ctranslate2.models.WhisperGenerationResult); texts instead of tokens are read, too. Its
-layout in a file is ours, as that of `huggingface`, whose `generate` has other names.
+[-0.3, …], "no_speech_prob": 0.1}` has the result's attributes as they are (opennmt.net/CTranslate2,
+python/ctranslate2.models.WhisperGenerationResult). Texts instead of tokens are read as well. The
+layout in a file is charlm's, like that of `huggingface`, whose `generate` uses other names.
 """
 
 import re
@@ -20,13 +20,13 @@ SPECIAL = re.compile(r"<\|[^|]*\|>")  # <|en|>, <|0.00|>
 
 
 class Ctranslate2Format(ArraysFormat):
-    """`scores` is the feature `score`, further arrays of scores keep their names.
+    """`scores` becomes the feature `score`; other arrays of scores keep their names.
 
     A score is a sum of natural logs divided by the number of tokens to the power of
     `length_penalty`, which is 1 unless `generate` was told otherwise.
 
-    Given the same penalty, the sum is restored from the tokens in `sequences_ids`, the end not
-    counted. Without `id`, lists are numbered from 1; `reference` is read.
+    Given the same penalty, the sum is restored from the number of tokens in `sequences_ids`, not
+    counting the end. Without `id`, lists are numbered from 1; `reference` is read.
     """
 
     name = "ctranslate2"
@@ -58,7 +58,7 @@ class Ctranslate2Format(ArraysFormat):
 
 
 def _text(tokens: Sequence[Json], where: str) -> str:
-    """The text of tokens of bytes, each byte a letter, as GPT-2 writes them down."""
+    """The text of byte-level tokens, in which a letter stands for each byte, as in GPT-2."""
     letters = "".join(string(token, where) for token in tokens)
     parts = SPECIAL.split(letters)
     try:
@@ -72,7 +72,7 @@ def _text(tokens: Sequence[Json], where: str) -> str:
 
 @cache
 def _bytes() -> dict[str, int]:
-    """The byte that each letter stands for: itself where it can be seen, else from U+0100 on."""
+    """The byte for each letter: visible bytes stand for themselves, the others from U+0100 on."""
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     unseen = [byte for byte in range(0x100) if byte not in seen]
     return {chr(byte): byte for byte in seen} | {

@@ -1,7 +1,8 @@
-"""Lists of the CUED-RNNLM toolkit: `id am lm n words`, and beside them a log10 a line.
+"""Lists of the CUED-RNNLM toolkit, `id am lm n words`, and score files with one log10 per line.
 
-The toolkit weighs `am + 12·lm`, its lm a log10; so both are read as log10, whatever base the
-recogniser had: only with the same base for both does the toolkit's scale mean what it does there.
+The toolkit ranks by `am + 12·lm`, where lm is a log10. Both scores are therefore read as log10,
+whatever base the recogniser used: the toolkit's scale keeps its meaning only if both have the same
+base.
 """
 
 from charlm.errors import DataError
@@ -14,9 +15,9 @@ from charlm.text.io.lines import split_words
 
 
 class CuedFormat(ScoreFileFormat):
-    """Features am, old_lm, and nwords as the line counts them; `<s>` and `</s>` are no words.
+    """Features am, old_lm, and nwords as given in the line, which does not count `<s>` and `</s>`.
 
-    With new scores these are written, one log10 a line, in their order.
+    With new scores, only these are written, one log10 per line, in the list's order.
     """
 
     name = "cued"

@@ -29,7 +29,7 @@ from charlm.nbest.repairs import filled
 
 TEXT = re.compile(r"(?:(.*)/)?([1-9][0-9]{0,3})best_recog/text")
 TENSOR = re.compile(r"tensor\(([^,()]*)(?:,.*)?\)")
-SCORES = ("score", FEATURE)  # files of features, called as they are
+SCORES = ("score", FEATURE)  # files of features, and the names of these features
 FILES = ("text", "token", "token_int", *SCORES)
 
 
@@ -42,24 +42,25 @@ class _Rows:
 
 
 class EspnetFormat(Format):
-    """The feature is `score`; a further one is a file `charlm` beside each `score`, in nats.
+    """The feature is `score`; the new feature is a file `charlm` beside each `score`, in nats.
 
-    Re-ranked, the rows of an utterance go to the folders of their new ranks. Of what the folders
-    hold, `text`, `score`, `token`, `token_int` and `charlm` are written, the rest is left out.
+    When re-ranked, the rows of an utterance go to the folders of their new ranks. Of the files in
+    the folders, `text`, `score`, `token`, `token_int` and `charlm` are written; the rest is left
+    out.
     """
 
     name = "espnet"
     weights = {"score": 1.0}
 
     def __init__(self) -> None:
-        # What stands below the lists of each process, and whether it decoded any.
+        # For each process, the text after its last list, and whether it decoded any lists.
         self._rest: list[tuple[dict[str, str], bool]] = []
 
     def claims(self, sample: Sample) -> bool:
         return any(found[2] == "1" for found in map(TEXT.fullmatch, sample.names) if found)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an utterance, in the order of `1best_recog`."""
+        """One list per utterance, in the order of `1best_recog`."""
         only(source, self.name)
         folder = Path(source.path)
         if str(source.path) == "-" or not folder.is_dir():
@@ -118,7 +119,7 @@ class _Shard:
         self._blank = ""  # lines since the last list
 
     def lists(self) -> Iterator[NbestList]:
-        """One for each line of the first text."""
+        """One list for each line of the first rank's text."""
         for line in self._first:
             self._blank += line.raw
             found = split_line(line)
@@ -126,10 +127,10 @@ class _Shard:
                 yield self._list(*found)
 
     def finish(self) -> dict[str, str]:
-        """What is left in the files.
+        """The text after the last list, by file.
 
         Raises:
-            DataError: utterances that the first text lacks, unless some may be missing.
+            DataError: utterances that the first rank's text lacks, unless some may be missing.
         """
         check_left(self._archives.values(), self._source, beside=self._first.name)
         return self._taken()
@@ -150,7 +151,7 @@ class _Shard:
         return filled(nbest, self._names, notices=self._source.notices)
 
     def _beside(self, folder: str, key: str, text: Value) -> dict[str, Value]:
-        """What the other files of a rank hold of an utterance."""
+        """The values of an utterance in the other files of a rank."""
         values = {}
         for file in FILES[1:]:
             archive = self._archives.get(f"{folder}/{file}")
@@ -188,7 +189,7 @@ def _moved(item: Rescored, rows: _Rows) -> Iterator[Piece]:
     """The rows of a list, each in the folder of its new rank."""
     for folder, which in zip(rows.folders, item.ranking, strict=True):
         tails = item.nbest.hypotheses[which].original
-        assert isinstance(tails, dict)  # what stands behind the key in each file of a rank
+        assert isinstance(tails, dict)  # what follows the key in each file of a rank
         for file, tail in tails.items():
             yield Piece(f"{folder}/{file}", f"{item.nbest.id}{tail}\n")
 
@@ -207,6 +208,6 @@ def _rows_of(nbest: NbestList) -> _Rows:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """output.2 before output.10."""
+    """A sort key that puts output.2 before output.10."""
     parts = re.split(r"([0-9]+)", name)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

@@ -14,7 +14,7 @@ MARKS = re.compile(r"<(?:sos/)?eos>|<blank>")
 
 
 class Espnet1Format(JsonFormat):
-    """The feature is `score`, the text `rec_text`: `▁` begins a word, `<eos>` ends the sentence.
+    """The feature is `score`, the text is `rec_text`: `▁` begins a word, `<eos>` ends the sentence.
 
     The reference is `text`, which ESPnet writes into each hypothesis.
     """

@@ -1,10 +1,11 @@
-"""What fairseq-generate and fairseq-interactive print: lines `H-ID`, `D-ID`, `P-ID` a hypothesis.
+"""Output of fairseq-generate and fairseq-interactive: lines `H-ID`, `D-ID`, `P-ID` per hypothesis.
 
 H has the score and the tokens, D the score and the text made of them (without BPE and the
-tokeniser's marks), P a log2 for each token, the end's among them; A, I and E may follow. Before
-them stand S, the source, T, the reference, W and C; between lists, lines of the log
-(fairseq_cli/generate.py of fairseq 0.12.2). Files of some of the lines, as `grep ^H` makes them,
-are read, too, but not those that sorting took apart.
+tokeniser's marks), P a log2 for each token including the end; A, I and E may follow. Before them
+come S (the source), T (the reference), W and C, and between lists there are log lines
+(fairseq_cli/generate.py of fairseq 0.12.2). Files with only some of the lines, such as those that
+`grep ^H` leaves, are read as well, but not files in which sorting separated the lines of a
+hypothesis.
 """
 
 import re
@@ -30,19 +31,20 @@ LOG = re.compile(
 
 
 class FairseqFormat(ScoresBesideFormat):
-    """The feature `score`, and the words of D, of H where there is no D; T is the reference.
+    """The feature is `score`, the words are those of D, or of H without D; T is the reference.
 
-    A score is the sum of log2 divided by the number of tokens, the end's included, to the power of
-    `length_penalty` (fairseq's --lenpen, 1 unless it was told otherwise; 0 with --unnormalized):
-    given the same penalty, the sum is restored from the tokens in P. With new scores these are
-    written, one log10 a line, in their order; re-ranked, the lines of a hypothesis move together.
+    A score is the sum of log2 divided by the number of tokens, including the end, to the power of
+    `length_penalty` (fairseq's --lenpen, 1 unless it was told otherwise; 0 with --unnormalized).
+    Given the same penalty, the sum is restored from the number of tokens in P. With new scores,
+    only these are written, one log10 per line, in the list's order; when re-ranked, the lines of a
+    hypothesis move together.
     """
 
     name = "fairseq"
     weights = {"score": 1.0}
 
     def claims(self, sample: Sample) -> bool:
-        """Every line is one of fairseq's or of its log, and one has a hypothesis' score."""
+        """Every line is from fairseq or its log, and at least one has a hypothesis' score."""
         marked = [MARKED.fullmatch(line) for line in sample.lines if not LOG.fullmatch(line)]
         return all(marked) and any(
             each[1] in "HD" and is_number((each[3] or "").partition("\t")[0])
@@ -51,7 +53,7 @@ class FairseqFormat(ScoresBesideFormat):
         )
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an id; files of features hold a log10 for each hypothesis."""
+        """One list per id; files of features hold a log10 for each hypothesis."""
         only(source, self.name, "features", "length_penalty")
         note_penalty(source)
         with lines_of(source) as lines:
@@ -60,7 +62,7 @@ class FairseqFormat(ScoresBesideFormat):
 
 
 class _Marked(NamedTuple):
-    """What a line says; without a letter it is one of the log."""
+    """The parts of a line; a log line has no letter."""
 
     letter: str
     id: str
@@ -68,13 +70,13 @@ class _Marked(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """The lines of a hypothesis, or another line alone."""
+    """The lines of a hypothesis, or a single other line."""
 
     lines: tuple[Line, ...]
     said: tuple[_Marked, ...]
 
     def goes_on(self, said: _Marked) -> bool:
-        """Whether a line is of the same hypothesis."""
+        """Whether a line belongs to the same hypothesis."""
         last = self.said[-1]
         at, before = (OF_HYPOTHESIS.find(each.letter or " ") for each in (said, last))
         is_step = said.letter == last.letter == "E"
@@ -82,13 +84,13 @@ class _Block(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Which line has the words: D, or the first."""
+        """The index of the line that has the words: D, or the first."""
         letters = [each.letter for each in self.said]
         return letters.index("D") if "D" in letters else 0
 
     @property
     def line(self) -> Line:
-        """All lines as one, which stands where the words are."""
+        """All lines as one, whose place is that of the words."""
         raw = "".join(line.raw for line in self.lines)
         first, end = self.lines[0], self.lines[-1].end
         text = raw[len(first.start) : len(raw) - len(end)]
@@ -96,10 +98,10 @@ class _Block(NamedTuple):
 
 
 def _marked(line: Line) -> _Marked:
-    """What a line says.
+    """The parts of a line.
 
     Raises:
-        DataError: it is none of fairseq's, nor of its log.
+        DataError: the line is neither from fairseq nor from its log.
     """
     found = MARKED.fullmatch(line.text)
     if found is not None:
@@ -113,7 +115,7 @@ def _marked(line: Line) -> _Marked:
 
 
 def _blocks(lines: Iterable[Line]) -> Iterator[_Block]:
-    """The lines of each hypothesis together, each other line alone."""
+    """The lines of each hypothesis together, and each other line alone."""
     block: _Block | None = None
     for line in lines:
         said = _marked(line)
@@ -128,7 +130,7 @@ def _blocks(lines: Iterable[Line]) -> Iterator[_Block]:
 
 
 def _rows(blocks: Iterable[_Block], *, penalty: float) -> Iterator[Row | OtherLine]:
-    """Hypotheses, each with the reference that stands above those of its id."""
+    """Hypotheses, each with the reference of its id, which stands above them."""
     reference_id, reference = "", None
     for block in blocks:
         first, line = block.said[0], block.line

@@ -1,8 +1,8 @@
 """Google's speech to text: `{"results": [{"alternatives": [{"transcript": "we know"}]}]}`.
 
 Each result is a list. Documented at cloud.google.com/speech-to-text, RecognizeResponse and
-SpeechRecognitionAlternative: `transcript`, `confidence`, which only the first of a result is sure
-to have, and `words`. Further members, as `resultEndTime`, stay.
+SpeechRecognitionAlternative: `transcript`, `confidence` (only the first alternative of a result is
+sure to have one) and `words`. Other members, such as `resultEndTime`, are kept.
 """
 
 from charlm.nbest.format import Sample, Source
@@ -11,9 +11,9 @@ from charlm.nbest.formats.json_values import said_id, scores_of, words_in
 
 
 class GoogleFormat(JsonFormat):
-    """`confidence` is a feature where all alternatives of a result have it, above 0.
+    """`confidence` is a feature if all alternatives of a result have one above 0.
 
-    Elsewhere a list's order is all that it says: 0 stands for a confidence that was not set.
+    Otherwise a list has only its order: 0 stands for a confidence that was not set.
     """
 
     name = "google"

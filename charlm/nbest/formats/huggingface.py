@@ -1,6 +1,7 @@
-"""What `generate` of Hugging Face's transformers gives, as JSON, an object a list.
+"""Results of `generate` of Hugging Face's transformers as JSON, one object per list.
 
-The library writes no file of its own; the layout, one object a line, on many, or all in an array:
+The library writes no file of its own. The layout, with an object on one line or over several, or
+all objects in an array, is:
 `{"id": "u", "sequences": ["we know", "we do"], "sequences_scores": [-0.3, -0.4]}`. Sequences are
 texts (`tokenizer.batch_decode`), not ids.
 """
@@ -13,11 +14,12 @@ from charlm.nbest.formats.json_values import words_in
 
 
 class HuggingFaceFormat(ArraysFormat):
-    """`sequences_scores` is the feature `score`, further arrays of scores keep their names.
+    """`sequences_scores` becomes the feature `score`; other arrays of scores keep their names.
 
     Without `id`, lists are numbered from 1; `reference` is read. A score is a sum of natural logs
     divided by the number of tokens to the power of `length_penalty`, which is 1 unless `generate`
-    was told otherwise: given the same penalty, the sum is restored from the tokens in `lengths`.
+    was told otherwise. Given the same penalty, the sum is restored from the numbers of tokens in
+    `lengths`.
     """
 
     name = "huggingface"

@@ -1,7 +1,7 @@
 """HyPoradise's lists: `[{"input": ["we know", "we no"], "output": "we know"}]`.
 
 Lists are filled up to five with random copies, so duplicates say nothing about a recogniser. A set
-is one array and in memory as a whole; objects on lines of their own are read one by one.
+is one array, held in memory as a whole; objects on lines of their own are read one by one.
 """
 
 from charlm.nbest.format import Sample
@@ -9,14 +9,14 @@ from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
 from charlm.nbest.formats.json_lists import Record, Slot, first_keys
 from charlm.nbest.formats.json_values import Json, words_in
 
-EMPTY = ("<UNK>",)  # what an empty text is written as
+EMPTY = ("<UNK>",)  # how an empty text is written
 
 
 class HyporadiseFormat(ArraysFormat):
-    """Features are the arrays of scores, as `score` and `am_score`: means over tokens, it seems.
+    """Features are arrays of scores such as `score` and `am_score`, which seem to be token means.
 
-    Most sets have none: rank is all that the recogniser said. Later sets have `input1`, the best,
-    and `input2`, an array of the others. `output` is the reference; a text `<UNK>` is empty.
+    Most sets have no scores, only ranks. Later sets have `input1`, the best hypothesis, and
+    `input2`, an array of the others. `output` is the reference; `<UNK>` stands for an empty text.
     Without `id`, lists are numbered from 1.
     """
 

@@ -1,6 +1,6 @@
-"""JSON in which a list's texts and scores are arrays side by side; the new score is one more.
+"""JSON in which a list's texts and scores are parallel arrays; the new scores are one more array.
 
-Re-ranked, the elements of all arrays that have one for each hypothesis change places together.
+When a list is re-ranked, the elements of all arrays with one element per hypothesis move together.
 """
 
 import re
@@ -37,14 +37,14 @@ Texts = Sequence[tuple[Slot, tuple[str, ...]]]
 
 
 class ArraysFormat(JsonFormat):
-    """A format that says where the texts are.
+    """The base of formats that say where the texts are.
 
-    Arrays of as many numbers are features, if `score`, `logprob` or `log_prob` is in their name;
-    arrays of as many words are not moved, since they may be a reference.
+    Arrays with one number per hypothesis are features if `score`, `logprob` or `log_prob` is in
+    their name; arrays of as many words are not moved, since they may be a reference.
     """
 
     reference_key = "reference"
-    score_array = ""  # the one whose feature is `score`; others are called as they are
+    score_array = ""  # the array that becomes the feature `score`; others keep their names
 
     @abstractmethod
     def texts(self, record: Record) -> Texts:
@@ -62,7 +62,7 @@ class ArraysFormat(JsonFormat):
         """The number of tokens that each score was divided by.
 
         Raises:
-            DataError: no `lengths`, which are the numbers of tokens, that of the end included.
+            DataError: no array `lengths` with the numbers of tokens, the end included.
         """
         lengths = record.value.get("lengths")
         if not isinstance(lengths, list) or len(lengths) != n:
@@ -129,7 +129,7 @@ class ArraysFormat(JsonFormat):
 def _summed(
     record: Record, features: list[dict[str, float]], *, lengths: Sequence[Json], penalty: float
 ) -> list[dict[str, float]]:
-    """Sums of log-probabilities, of such sums by length to the power of `penalty`."""
+    """Sums of log-probabilities, from such sums divided by length to the power of `penalty`."""
     results = []
     for found, said in zip(features, lengths, strict=True):
         length = score_in(said, f"{record.place}: 'lengths'")

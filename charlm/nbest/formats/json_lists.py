@@ -1,7 +1,7 @@
-"""Lists in JSON: one object a line, one over many lines, or all in one array or object.
+"""Lists in JSON: one object per line, one over several lines, or all in one array or object.
 
 A record is an object that holds the hypotheses of one utterance. Records of one array are in memory
-together, those that stand on lines of their own are not; either way a line a record is written.
+together; records on lines of their own are not. Either way, each record is written on one line.
 """
 
 import re
@@ -30,11 +30,11 @@ from charlm.text.io.lines import UTF8
 
 BLANKS = " \t\n\r"
 MAX_CHARACTERS = 1 << 30  # of one value, which is kept whole
-# What decides where a value ends; a string of JSON cannot go over the end of a line.
-# Possessive, as all loops over strings here: 20 MB of one took 2 GB to be able to go back.
+# The marks that decide where a value ends; a JSON string cannot go over the end of a line.
+# Possessive, like all loops over strings here: a string of 20 MB took 2 GB for backtracking.
 MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],]')
 
-Slot = tuple[str, int | None]  # of a record: the member, and where in it if that is an array
+Slot = tuple[str, int | None]  # a member of a record, and the index in it if it is an array
 
 
 class Record(NamedTuple):
@@ -48,14 +48,14 @@ class Record(NamedTuple):
     encoding: str = UTF8  # of the file; ASCII where it escapes all other characters
 
     def text(self, value: JsonObject) -> str:
-        """A value in the place of this one, as it is written."""
+        """The text that is written when `value` takes the place of this one."""
         return self.before + escaped(dumped(value), self.encoding) + self.after
 
     def required_key(self) -> str:
         """The id of an utterance that is a member of a larger object.
 
         Raises:
-            DataError: an empty one.
+            DataError: an empty id.
         """
         if not self.key:
             raise DataError(f"{self.place}: found an empty id; expected that of an utterance")
@@ -73,10 +73,10 @@ class Record(NamedTuple):
         return found
 
     def objects(self, name: str, *, member: str, what: str) -> list[tuple[JsonObject, str]]:
-        """The objects in an array, each with its place; `member` is what they must have.
+        """The objects in an array, each with its place; messages say that they need `member`.
 
         Raises:
-            DataError: as `array`, or in the array what is no object.
+            DataError: as `array`, or an element that is not an object.
         """
         objects = []
         for i, each in enumerate(self.array(name, what=what), 1):
@@ -88,7 +88,7 @@ class Record(NamedTuple):
 
 
 class Unfolded(NamedTuple):
-    """What a value holds, and what stands around it."""
+    """The entries of a value, and the text around them."""
 
     head: str
     entries: Sequence[tuple[str, Json]]  # key and value; the key is empty in an array
@@ -105,40 +105,40 @@ class Candidate(NamedTuple):
 
 
 class RecordContent(NamedTuple):
-    """What a record says."""
+    """The content of a record."""
 
     id: str  # empty: the running number of its list
-    candidates: list[Candidate]  # as they stand
+    candidates: list[Candidate]  # in the order of the record
     reference: tuple[str, ...] | None = None
     recording: str = ""
-    columns: Sequence[Sequence[Slot]] = ()  # what changes places with the hypotheses
+    columns: Sequence[Sequence[Slot]] = ()  # what moves together with the hypotheses
 
 
 class JsonList(NamedTuple):
-    """Where the hypotheses of a list and what goes with them stand, each in order of rank."""
+    """Where the hypotheses of a list, and what moves with them, stand; each in order of rank."""
 
     record: Record
     columns: tuple[Sequence[Slot], ...]  # the hypotheses first
 
 
 class JsonFormat(Format):
-    """A format that says where in a record the hypotheses are, and what stands in them.
+    """The base of formats that say where in a record the hypotheses are, and what they hold.
 
-    A hypothesis is an object, and the new score one member more of it. Re-ranked, the objects
-    change places and all around them stays.
+    A hypothesis is an object, and the new score becomes a member of it. When a list is re-ranked,
+    the objects change places and everything around them stays.
     """
 
-    path: tuple[str, ...] = ()  # members of a value, each within the one before, to its records
-    is_keyed = False  # whether the last holds them as members, by their ids, and not in an array
+    path: tuple[str, ...] = ()  # nested members that lead from a value to its records
+    is_keyed = False  # whether records are members named by their ids, not elements of an array
     is_ragged = False  # whether hypotheses of a list may have different features
-    takes: tuple[str, ...] = ()  # of what a user may say of a list
+    takes: tuple[str, ...] = ()  # the fields of a source that not all formats take, but this does
 
     def __init__(self) -> None:
-        self._rest = ""  # below the last list, which is handed on before it comes
+        self._rest = ""  # text after the last list, which is passed on before this is read
 
     @abstractmethod
     def block(self, record: Record, source: Source) -> RecordContent | None:
-        """What a record says; None: it is no list at all.
+        """The content of a record; None if it is not a list.
 
         Raises:
             DataError: FILE:LINE of what is missing in it.
@@ -151,7 +151,7 @@ class JsonFormat(Format):
         return Unfolded("", [("", value)], "\n")
 
     def records(self, lines: Lines) -> Iterator[Record | str]:
-        """The records, and as text what holds none.
+        """The records; values without records come as text.
 
         Raises:
             DataError: FILE:LINE of what is not JSON, or of a value of another kind.
@@ -180,7 +180,7 @@ class JsonFormat(Format):
                 before = ""
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list a record; one without hypotheses is passed on where they may be missing."""
+        """One list per record; a record without hypotheses is passed on if they may be missing."""
         only(source, self.name, *self.takes)
         self._rest = ""
         with lines_of(source) as lines:
@@ -224,7 +224,7 @@ class JsonFormat(Format):
         )
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
-        """A piece a list; what this object read last below the last list comes last."""
+        """One piece per list; the text that was read after the last list comes last."""
         for item in lists:
             yield Piece("", self.text(item, reranked=reranked))
         if self._rest:
@@ -238,7 +238,7 @@ class JsonFormat(Format):
         return found.record.text(self.changed(found, item, order=order))
 
     def changed(self, found: JsonList, item: Rescored, *, order: Sequence[int]) -> JsonObject:
-        """The record's value, its hypotheses in this order and with their scores."""
+        """The record's value with its hypotheses in this order, and with their scores."""
         old = found.record.value
         new = {
             name: list(value) if isinstance(value, list) else value for name, value in old.items()
@@ -255,13 +255,13 @@ class JsonFormat(Format):
         return new
 
     def placed(self, hypothesis: Json, score: Number | None, *, at: Json) -> Json:
-        """A hypothesis, with its score if there is one, where `at` stood before."""
+        """A hypothesis, with its score if there is one, for the place where `at` stood."""
         assert isinstance(hypothesis, dict)
         return hypothesis if score is None else {**hypothesis, FEATURE: score}
 
 
 def encoding_of(text: str, line: Line) -> str:
-    """What a value is written in that stands in `text`: ASCII where it is so already."""
+    """The encoding in which a value of `text` is written: ASCII if the text is ASCII already."""
     return ASCII if text.isascii() else line.encoding
 
 
@@ -307,7 +307,7 @@ def _is_missing(block: RecordContent, record: Record, source: Source) -> bool:
 
 
 def whole_values(lines: Lines, *, most: int = MAX_CHARACTERS) -> Iterator[tuple[Line, str]]:
-    """Whole values with the line on which each begins; what is never closed comes as it is.
+    """Whole values with the line on which each begins; a value that never ends comes as it is.
 
     Raises:
         DataError: a value of more than `most` characters.
@@ -336,9 +336,9 @@ def whole_values(lines: Lines, *, most: int = MAX_CHARACTERS) -> Iterator[tuple[
 
 
 def within(value: Json, *path: str, keyed: bool = False) -> Unfolded | None:
-    """The elements of an array, or if `keyed` the members of an object, as deep as `path` says.
+    """The elements of the array at `path` or, if `keyed`, the members of the object there.
 
-    What stands around it stays there. None where there is none.
+    The text around them is kept. None if there is no such array or object.
     """
     head = tail = ""
     for name in path:
@@ -360,7 +360,7 @@ def within(value: Json, *path: str, keyed: bool = False) -> Unfolded | None:
 def first_keys(lines: tuple[str, ...]) -> tuple[str, ...]:
     """The keys of the first object, and those of the object that is its first value.
 
-    For detection: the lines may be the beginning of something longer. Empty of what is no JSON.
+    For detection: the lines may be the beginning of something longer. Empty if they are not JSON.
     """
     text = "\n".join(lines).lstrip(BLANKS)
     if not text.startswith(("{", "[")):

@@ -1,7 +1,7 @@
 """JSON values that are written as they were read: members in their order, numbers digit by digit.
 
-Blanks between values are not kept. NaN and infinity are numbers here, and so is a whole number of
-any length: policies see to them.
+Blanks between values are not kept. NaN, infinity and whole numbers of any length are numbers here;
+`policies` deals with them.
 """
 
 import json
@@ -15,13 +15,13 @@ from charlm.nbest.policies import plain_words
 from charlm.text.io.files import TOO_DEEP, is_too_deep
 
 SURROGATE = re.compile(r"[\ud800-\udfff]")
-NOT_ASCII = re.compile(r"[^\x00-\x7e]")  # nor DEL, as json.dumps has it
+NOT_ASCII = re.compile(r"[^\x00-\x7e]")  # DEL included, as in json.dumps
 ASCII = "ascii"
 WHOLE = re.compile(r"-?[0-9]+")
 
 
 class Number(float):
-    """A number that knows its digits."""
+    """A number that keeps the digits it was written with."""
 
     text: str
 
@@ -44,7 +44,7 @@ JsonObject = dict[str, Json]
 
 
 class _DoubleKeyError(ValueError):
-    """A key that an object has twice: a parser keeps the last and says nothing."""
+    """A key that an object has twice: the json module would silently keep the last."""
 
 
 def _object(pairs: list[tuple[str, Json]]) -> JsonObject:
@@ -62,7 +62,7 @@ _QUOTED = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def parsed(text: str, place: str) -> Json:
-    """The value that the text is, which begins at `place`, FILE:LINE.
+    """The value of a text that begins at `place`, FILE:LINE.
 
     Raises:
         DataError: not JSON, nested too deep, or a key that comes twice in one object.
@@ -98,7 +98,7 @@ def dumped(value: Json) -> str:
 
 
 def escaped(text: str, encoding: str) -> str:
-    """JSON that can be written in an encoding, what is not of it as `\\u` and a number."""
+    """JSON that can be written in an encoding; characters that it lacks become `\\u` escapes."""
     if _is_of(encoding, text):
         return text
     return NOT_ASCII.sub(
@@ -118,7 +118,7 @@ def string(value: Json, where: str) -> str:
     """A text that can be written as UTF-8.
 
     Raises:
-        DataError: no string, or half a character.
+        DataError: not a string, or half of a surrogate pair.
     """
     if not isinstance(value, str):
         raise DataError(f"{where}: found {dumped(value)[:40]}; expected a string")
@@ -146,18 +146,18 @@ def words_in(value: Json, where: str) -> tuple[str, ...]:
     """The words of a text.
 
     Raises:
-        DataError: no text, or what no line of text can hold.
+        DataError: not a string, or characters that a line of text cannot hold.
     """
     return plain_words(string(value, where), where)
 
 
 def optional_words(value: JsonObject, name: str, *, place: str) -> tuple[str, ...] | None:
-    """The words of a member, a reference say; None where it is missing."""
+    """The words of a member such as a reference; None if it is missing."""
     return None if value.get(name) is None else words_in(value[name], f"{place}: {name!r}")
 
 
 def scores_of(value: JsonObject, name: str, *, where: str) -> dict[str, float]:
-    """The score of this name and that of an earlier rescoring, as far as they are there."""
+    """The score of this name and that of an earlier rescoring, if they are there."""
     return {
         each: score_in(value[each], f"{where}: {each!r}")
         for each in (name, FEATURE)

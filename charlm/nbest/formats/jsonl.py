@@ -1,8 +1,8 @@
-"""JSONL, in two forms: an object a list, or an object a hypothesis.
+"""JSONL in two forms: one object per list, or one object per hypothesis.
 
 `{"id": "u", "hyps": [{"text": "we know", "am": -12.3}], "ref": "we know"}` or, line by line,
 `{"id": "u", "rank": 1, "text": "we know", "scores": {"am": -12.3}}`. Numbers are in nats, larger is
-better. A list of the first form is handed on at once, of the second when another id comes.
+better. A list of the first form is passed on at once, one of the second when another id comes.
 """
 
 from collections.abc import Iterator
@@ -34,16 +34,17 @@ from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, Template
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines
 
-NO_FEATURES = ("id", "rank")  # numbers of a hypothesis that are none
+NO_FEATURES = ("id", "rank")  # numbers of a hypothesis that are not features
 MAX_DIGITS = 18  # of a rank
 
 
 class JsonlFormat(JsonFormat, TemplateFormat):
-    """Features are the numbers in `scores`, or without it those of the hypothesis itself.
+    """Features are the numbers in `scores` or, without it, those of the hypothesis itself.
 
-    The new one goes where they are, in nats. Hypotheses of a list may have different features;
-    `null` is NaN. They are read in order of `rank`, if all have one; re-ranked ones get the ranks
-    of the places where they go. Other members stay as they are; `recording` and `ref` are read.
+    The new feature is written in the same place, in nats. Hypotheses of a list may have different
+    features; `null` is NaN. Hypotheses are read in order of `rank` if all have one; when re-ranked,
+    they get the ranks of their new places. `recording` and `ref` are read; other members stay as
+    they are.
     """
 
     name = "jsonl"
@@ -61,7 +62,7 @@ class JsonlFormat(JsonFormat, TemplateFormat):
         return isinstance(value, dict) and "id" in value and ("hyps" in value or "text" in value)
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        """The lists, of the form that the first line has."""
+        """The lists, in the form of the first line."""
         first = lines.peek()
         while first is not None and not first.text.strip(BLANKS):
             next(lines)
@@ -169,7 +170,7 @@ def _rank(value: JsonObject, place: str) -> int | None:
 
 
 def _features(value: JsonObject, place: str) -> dict[str, float]:
-    """The numbers in `scores`, all; without it those members that are numbers."""
+    """All numbers in `scores`; without it, the members that are numbers."""
     if "scores" not in value:
         numbers = ((name, each) for name, each in value.items() if name not in NO_FEATURES)
         return {

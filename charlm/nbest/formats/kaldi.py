@@ -1,9 +1,9 @@
-"""Kaldi's n-best lists as text archives: `utt-A-1 we know`, and beside it costs, `utt-A-1 87.29`.
+"""Kaldi's n-best lists as text archives: texts, `utt-A-1 we know`, and costs, `utt-A-1 87.29`.
 
-A key is the utterance's id, a dash and a rank; ids hold dashes themselves. Sorted by key, rank 10
-comes before rank 2: hypotheses are taken by rank, and written where they stood. Costs are negative
-natural logs, those in `acwt` without the acoustic scale: no file says with which scale and language
-model weight a list was ranked.
+A key is the utterance's id, a dash and a rank; ids may hold dashes themselves. Sorted by key, rank
+10 comes before rank 2, so hypotheses are read by rank and written back where they stood. Costs are
+negative natural logs; those in `acwt` are without the acoustic scale. No file says with which
+acoustic scale and language model weight a list was ranked.
 """
 
 import re
@@ -30,8 +30,8 @@ from charlm.nbest.repairs import filled
 from charlm.text.io.files import unpacked_name
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
-TEXTS = ("words_text", "text", "words.txt")  # which is taken, where a folder holds several
-# What the files of Kaldi's rescoring scripts are called, and what stands in them.
+TEXTS = ("words_text", "text", "words.txt")  # the first of these that a folder holds is read
+# The files of Kaldi's rescoring scripts, and the features that they hold.
 COSTS = {
     "acwt": "am",
     "lmwt": "graph",  # language model, transitions and lexicon together
@@ -45,16 +45,17 @@ COSTS = {
 class KaldiFormat(TemplateFormat):
     """A file of texts with `features` as files of costs, or a folder with both.
 
-    A folder is written as a folder: the text, the costs as they were, and costs `charlm`. Of a file
-    of texts the costs `charlm` are written, as Kaldi's own tools do, and without new scores or
-    re-ranked the texts. A key joins archives, so a hypothesis keeps its own when lists are
-    re-ranked: lines change places, and other archives of the same keys remain right.
+    A folder is written as a folder: the texts, the costs as they were, and new costs `charlm`. For
+    a file of texts, only the costs `charlm` are written, as Kaldi's own tools do; without new
+    scores, or when re-ranked, the texts are written instead. Keys connect archives, so a hypothesis
+    keeps its key when lists are re-ranked: lines change places, and other archives with the same
+    keys remain valid.
     """
 
     name = "kaldi"
 
     def __init__(self) -> None:
-        self._text_name = ""  # of a folder's file of texts
+        self._text_name = ""  # the name of a folder's file of texts; empty if a file is read
 
     def claims(self, sample: Sample) -> bool:
         """Keys with ranks from 1 on, each once; a folder with texts and costs."""
@@ -105,7 +106,7 @@ class KaldiFormat(TemplateFormat):
                 "costs"
             )
         self._text_name = texts[0]
-        names = {texts[0], FEATURE, *costs.values()}  # of what is written
+        names = {texts[0], FEATURE, *costs.values()}  # the files that will be written
         for name, path in features.items():
             if name in costs or path.name in names:
                 raise ConfigError(
@@ -124,7 +125,7 @@ class KaldiFormat(TemplateFormat):
         return str(original[0])
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
-        """Of a folder a piece a file and list; else the texts, or the costs `charlm`."""
+        """For a folder, one piece per file and list; else the texts, or the costs `charlm`."""
         for item in lists:
             if not self._text_name and item.scores and not reranked:
                 yield Piece("", _costs(item))
@@ -142,7 +143,7 @@ class KaldiFormat(TemplateFormat):
 
 
 def _costs(item: Rescored) -> str:
-    """The costs `charlm`, a line where each hypothesis stood: Kaldi wants its archives sorted."""
+    """The costs `charlm` in the order of the file, since Kaldi needs its archives sorted."""
     lines = [""] * len(item.scores)
     slots = template_of(item).slots
     for slot, hypothesis, score in zip(slots, item.nbest.hypotheses, item.scores, strict=True):
@@ -153,7 +154,7 @@ def _costs(item: Rescored) -> str:
 
 
 def _files_in(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Files of texts, the one to take first, and files of costs by the features that they hold."""
+    """Files of texts in order of preference, and files of costs by the features that they hold."""
     plain = {str(unpacked_name(name)): name for name in names if "/" not in name}
     costs: dict[str, str] = {}
     for name, file in plain.items():

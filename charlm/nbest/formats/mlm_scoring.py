@@ -14,9 +14,9 @@ HYP = re.compile(r"hyp_([0-9]{1,9})")
 
 
 class MlmScoringFormat(JsonFormat):
-    """The feature is `score`, ranks are the numbers of the keys; `ref` is the reference.
+    """The feature is `score`, the numbers in the keys are ranks, and `ref` is the reference.
 
-    Re-ranked, the best hypothesis goes to `hyp_1`. Members of other names are left alone.
+    When re-ranked, the best hypothesis goes to `hyp_1`. Members of other names are left alone.
     """
 
     name = "mlm-scoring"

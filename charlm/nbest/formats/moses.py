@@ -1,7 +1,7 @@
-"""Lists of translation systems: Moses, Marian, Joshua: `id ||| words ||| features ||| total`.
+"""Lists of the translation systems Moses, Marian and Joshua: `id ||| words ||| features ||| total`.
 
 The separator is `|||` with or without blanks, since some writers leave out the one after the id. A
-label owns all numbers up to the next: `tm= -1 -2` are the features tm_1 and tm_2.
+label applies to all numbers up to the next label: `tm= -1 -2` are the features tm_1 and tm_2.
 """
 
 import re
@@ -21,9 +21,9 @@ BAR = "|||"
 class MosesFormat(TemplateFormat):
     """Features as they stand, and the model's own `total`, which ranked the list.
 
-    The new feature goes to the end of the third field, labelled as its neighbours are; the total
-    stays what the decoder said. A number alone behind the words is a total without features. Blank
-    lines mean nothing and are kept.
+    The new feature goes to the end of the third field, labelled like its neighbours; the total
+    stays as the decoder wrote it. A single number after the words is a total without features.
+    Blank lines mean nothing and are kept.
     """
 
     name = "moses"
@@ -83,14 +83,14 @@ def _row(line: Line) -> Row | OtherLine:
 
 
 def _whole(fields: Sequence[str]) -> list[str]:
-    """The fields, features among them where a total alone stands behind the words."""
+    """The fields, with an empty field of features if only a total follows the words."""
     if len(fields) == 3 and is_number(fields[2].strip(" \t")):
         return [*fields[:2], " ", fields[2]]
     return list(fields)
 
 
 def _labelled(field: str, place: str) -> Iterator[tuple[str, str]]:
-    """Names and values of a field of features; a name owns all numbers up to the next."""
+    """Names and values of a field of features; a name applies to all numbers up to the next."""
     owned: dict[str, list[str]] = {}
     label = ""
     for token in split_words(field):
@@ -111,10 +111,10 @@ def _labelled(field: str, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _label(token: str) -> tuple[str, str] | None:
-    """The name in `lm=`, `lm:` or `lm=-1`, and what follows it; None of a number on its own."""
+    """The name in `lm=`, `lm:` or `lm=-1`, and what follows it; None for a number on its own."""
     if len(token) > 1 and token[-1] in "=:":
         return token[:-1], ""
-    name, _, value = token.rpartition("=")  # the last: names of sparse features hold others
+    name, _, value = token.rpartition("=")  # the last `=`: names of sparse features hold others
     return (name, value) if name else None
 
 

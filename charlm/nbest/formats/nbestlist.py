@@ -1,9 +1,10 @@
-"""Decipher's lists, which SRILM reads: `(score) words`, in version 2 with times and scores a word.
+"""Decipher's lists, which SRILM reads: `(score) words`; version 2 adds times and scores per word.
 
 Scores are bytelogs: integers of which 10000.5 / 1024 make a nat. The total holds both models. In
-version 2 phones and states stand among the words as 11 fields each, like a word; they lie within
-the times of the word before, or are called like `ih-1`. That is SRILM's rule, but for a word that
-begins when the one before it ends, as times that are no frames have it: SRILM leaves it out.
+version 2, phones and states stand among the words as 11 fields each, like a word. They are those
+whose times lie within the previous word's, or whose names are like `ih-1`. That is SRILM's rule
+with one exception: SRILM also leaves out a word that begins when the previous one ends, which
+occurs with times that are not frames.
 """
 
 from typing import ClassVar
@@ -22,10 +23,10 @@ WIDTH = 11
 
 
 class NbestList1Format(UtteranceFormat):
-    """Version 1: the feature total. A file, or a folder of files, one an utterance.
+    """Version 1, with the feature total: a file, or a folder with one file per utterance.
 
-    The header may be missing. With new scores these are written, one log10 a line: from a folder, a
-    folder of scores under the same names.
+    The header may be missing. With new scores, only these are written, one log10 per line: for a
+    folder, a folder of scores under the same names.
     """
 
     name = "nbestlist1"
@@ -73,7 +74,7 @@ class NbestList2Format(NbestList1Format):
     header = "NBestList2.0"
 
     def words(self, fields: list[str], place: str) -> tuple[list[str], dict[str, float]]:
-        """Of each 11 fields the first, unless they are a phone or a state."""
+        """The first of every 11 fields, unless they are a phone or a state, and sums of scores."""
         if len(fields) % WIDTH:
             raise DataError(
                 f"{place}: found {len(fields)} fields after the score; expected {WIDTH} a word, "
@@ -102,7 +103,7 @@ def _numbers(group: list[str], place: str) -> list[float]:
 
 
 def _is_state(token: str) -> bool:
-    """Whether it ends in a hyphen and one digit."""
+    """Whether the token ends in a hyphen and one digit."""
     return token[-2:-1] == "-" and token[-1] in "0123456789"
 
 

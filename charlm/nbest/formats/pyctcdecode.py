@@ -1,9 +1,10 @@
-"""What `decode_beams` of pyctcdecode gives, as JSON, an object a list.
+"""Results of `decode_beams` of pyctcdecode as JSON, one object per list.
 
 `{"id": "u", "beams": [["we know", null, [["we", [3, 9]], ["know", [11, 20]]], -2.1, -5.4]]}`: a
-beam is text, state of the language model (null: KenLM's is no JSON), words with their frames, logit
-score and language-model score; `decode_beams_batch` leaves the state out. Documented in
-pyctcdecode/decoder.py (OutputBeam, OutputBeamMPSafe). An object a line is our layout.
+beam holds the text, the state of the language model (null, since KenLM's is not JSON), the words
+with their frames, the logit score and the language-model score; `decode_beams_batch` leaves the
+state out. Documented in pyctcdecode/decoder.py (OutputBeam, OutputBeamMPSafe). One object per line
+is charlm's own layout.
 """
 
 from charlm.errors import DataError
@@ -18,9 +19,9 @@ MEMBERS = (4, 5)  # of a beam, without the state and with it
 class PyctcdecodeFormat(ArraysFormat):
     """Features are `logit` and `lm`, whose sum is what the library calls `lm_score`.
 
-    `lm` is in natural logs, weighted by `alpha`, with `beta` for each word: the two come apart, so
-    that each may get a weight of its own. Without `id`, lists are numbered from 1; `reference` is
-    read.
+    `lm` is in natural logs, weighted by `alpha`, with `beta` for each word. The two features are
+    separated so that each may get its own weight. Without `id`, lists are numbered from 1;
+    `reference` is read.
     """
 
     name = "pyctcdecode"

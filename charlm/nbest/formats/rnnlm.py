@@ -1,6 +1,6 @@
-"""Lists of the RNNLM toolkit: `id words`, and beside them a log10 a line, as `rnnlm -nbest` prints.
+"""Lists of the RNNLM toolkit, `id words`, and files of log10 scores as `rnnlm -nbest` prints them.
 
-An id that changes begins a new list; an id alone is a hypothesis without words.
+A new id begins a new list; an id alone is a hypothesis without words.
 """
 
 from charlm.errors import DataError
@@ -13,20 +13,20 @@ from charlm.text.io.lines import split_words
 
 
 class RnnlmFormat(ScoreFileFormat):
-    """Lists without features. With new scores these are written, one log10 a line, in their order.
+    """Lists without features. With new scores, only these are written, in order, a log10 per line.
 
-    Detected where ids are whole numbers that do not fall, and one has several hypotheses; other
-    ids are read with --format.
+    Detected if ids are whole numbers that never decrease, and one has several hypotheses; lists
+    with other ids need --format.
     """
 
     name = "rnnlm"
 
     def claims(self, sample: Sample) -> bool:
-        """The first words are whole numbers that do not fall, one of them twice; no `|||`."""
+        """First words are whole numbers that never decrease, at least one repeated; no `|||`."""
         firsts = [(split_words(line) or [""])[0] for line in sample.lines]
         if not all(first.isascii() and first.isdecimal() for first in firsts):
             return False
-        if any("|||" in line for line in sample.lines):  # Moses, or something else that is none
+        if any("|||" in line for line in sample.lines):  # Moses, or another format
             return False
         ids = [int(first[:18]) for first in firsts]
         return len(set(ids)) < len(ids) and ids == sorted(ids)

@@ -1,9 +1,9 @@
-"""Formats without a place for a further feature: scores stand beside the list, a log10 a line.
+"""Formats without room for another feature: scores go to a separate file, one log10 per line.
 
-That is what the tools that made them do: the RNNLM toolkit prints a number for each hypothesis, and
-SRILM keeps folders of scores beside the folder of lists. So with new scores such a list is written
-as its scores alone, and re-ranked as its lines in their new order; `Source.features` reads files of
-scores beside a list, those that were written here among them.
+The tools of these formats do the same: the RNNLM toolkit prints a number for each hypothesis, and
+SRILM keeps folders of scores beside the folder of lists. With new scores, such a list is therefore
+written as its scores alone; when re-ranked, as its lines in their new order. `Source.features`
+names files of scores to read beside a list, including files written here.
 """
 
 from abc import abstractmethod
@@ -26,16 +26,16 @@ ENDINGS = (*PACKED, ".Z", ".score", ".nbest")  # no part of an utterance's id
 
 
 class ScoresBesideFormat(TemplateFormat):
-    """A format that holds what its tool writes or reads and nothing else."""
+    """A format that holds only what its tool writes or reads, so not the new scores."""
 
-    is_alone: ClassVar[bool] = False  # whether every line is a list
+    is_alone: ClassVar[bool] = False  # whether every line is a list of its own
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         assert isinstance(hypothesis.original, str)
         return hypothesis.original
 
     def filled(self, item: Rescored, *, reranked: bool) -> str:
-        """The list as it was or in its new order; with scores and in its order, these alone."""
+        """The list as it was, or re-ranked; with scores and not re-ranked, the scores alone."""
         if reranked or not item.scores:
             return super().filled(item, reranked=reranked)
         pairs = zip(item.scores, item.nbest.hypotheses, strict=True)
@@ -60,18 +60,18 @@ class ScoresBesideFormat(TemplateFormat):
 
 
 class ScoreFileFormat(ScoresBesideFormat):
-    """Such a format that gives a hypothesis a line."""
+    """Such a format with one hypothesis per line."""
 
     @abstractmethod
     def row(self, line: Line, key: str) -> Row | OtherLine:
-        """What a line is; `key` is the id that the file's name gives.
+        """A line as a row; `key` is the id that the file's name gives.
 
         Raises:
             DataError: FILE:LINE of a line that is no hypothesis.
         """
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an id; files of features hold a log10 for each hypothesis."""
+        """One list per id; files of features hold a log10 for each hypothesis."""
         only(source, self.name, "features")
         with lines_of(source) as lines:
             rows = (self.row(line, "") for line in lines)
@@ -79,7 +79,7 @@ class ScoreFileFormat(ScoresBesideFormat):
 
 
 def row_of_scores(line: Line, fields: list[str], *, key: str) -> Row:
-    """A hypothesis of which stand log10 scores of two models, a number of words, and the words."""
+    """A hypothesis with the log10 scores of two models, a number of words, and the words."""
     features = {
         "am": LN10 * number(fields[0], f"{line.place}: the acoustic score"),
         "old_lm": LN10 * number(fields[1], f"{line.place}: the language model score"),
@@ -121,12 +121,12 @@ def _with_features(
 class UtteranceFormat(ScoreFileFormat):
     """A list is a file of its own, named after its utterance; a folder holds many.
 
-    From a folder, each piece that is written bears the name of the file that was read, so that
-    scores make a folder of scores. The id is the name without `.gz`, `.score` and the like.
+    For a folder, each piece that is written has the name of the file that was read, so scores
+    become a folder of scores. The id is the name without `.gz`, `.score` and the like.
     """
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list a file, by name; a file of features beside a folder is a folder too."""
+        """One list per file, by name; beside a folder, each feature is a folder as well."""
         only(source, self.name, "features")
         if str(source.path) == "-" or not Path(source.path).is_dir():
             with lines_of(source) as lines:
@@ -175,10 +175,10 @@ def utterance_of(name: str) -> str:
 
 
 def files_of(folder: str | Path) -> dict[str, Path]:
-    """The files of a folder by the ids of their utterances, sorted; hidden ones are none of it.
+    """The files of a folder by the ids of their utterances, sorted; hidden files are ignored.
 
     Raises:
-        DataError: a folder in it, two files of one utterance, a name that is no id, or nothing.
+        DataError: a subfolder, two files of one utterance, a name that cannot be an id, or no file.
     """
     files: dict[str, Path] = {}
     for path in sorted(path for path in Path(folder).iterdir() if not path.name.startswith(".")):
@@ -194,7 +194,7 @@ def files_of(folder: str | Path) -> dict[str, Path]:
 
 
 def first_lines(sample: Sample) -> tuple[str, ...]:
-    """The beginning of a list; of a folder of files, that of the first with something in it.
+    """The beginning of a list; for a folder of files, that of the first file that is not empty.
 
     Empty for other folders.
     """
@@ -222,7 +222,7 @@ def _folders_beside(source: Source) -> dict[str, dict[str, Path]]:
 def _check_scores(
     files: Mapping[str, Path], beside: Mapping[str, Mapping[str, Path]], *, source: Source
 ) -> None:
-    """Raises DataError for lists without scores, and scores without lists, unless they may be."""
+    """Raises DataError for lists without scores or scores without lists, unless allowed."""
     for feature, scores in beside.items():
         missing = [key for key in files if key not in scores]
         surplus = [key for key in scores if key not in files]

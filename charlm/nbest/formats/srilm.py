@@ -1,4 +1,4 @@
-"""SRILM's own lists: `am lm n words`, log10; one file an utterance, which bears its name.
+"""SRILM's own lists: `am lm n words` with log10 scores; one file per utterance, named after it.
 
 The number of words is SRILM's, which leaves out pauses and noise; it is kept and not checked.
 """
@@ -13,10 +13,10 @@ from charlm.text.io.lines import split_words
 
 
 class SrilmFormat(UtteranceFormat):
-    """Features am, old_lm, and nwords. A file, or a folder of files, one an utterance.
+    """Features am, old_lm, and nwords: a file, or a folder with one file per utterance.
 
-    With new scores these are written, one log10 a line: from a folder, a folder of scores under the
-    same names, as `rescore-reweight` and `nbest-lattice` take them beside the lists.
+    With new scores, only these are written, one log10 per line: for a folder, a folder of scores
+    under the same names, as `rescore-reweight` and `nbest-lattice` take them beside the lists.
     """
 
     name = "srilm"

@@ -1,8 +1,8 @@
-"""What stands around the hypotheses of a list, so that a writer puts everything back as it was.
+"""The text around the hypotheses of a list, so that a writer can put everything back as it was.
 
 Hypotheses are pieces of text with gaps between them: a byte order mark, line ends, comments, the
 braces of a JSON object. Re-ranking moves the pieces and leaves the gaps where they are, so the last
-line of a file may move up and still gets the end of line that it never had.
+line of a file may move up and gets the line end that it lacked.
 """
 
 from abc import abstractmethod
@@ -22,8 +22,8 @@ class Template:
     """The gaps around the pieces of a list, in the order of the file; one more than hypotheses."""
 
     gaps: tuple[str, ...]
-    slots: tuple[int, ...]  # of each hypothesis, in order of rank: which piece it is in the file
-    scored_gap: str | None = None  # the first gap, where a further feature changes it
+    slots: tuple[int, ...]  # for each hypothesis, in order of rank: which piece of the file it is
+    scored_gap: str | None = None  # the first gap with a new feature; None: the same as without
     file: str = ""  # the name of the list's own file, where each has one
     beside: Mapping[str, str] = field(default_factory=dict)  # what was read of further files
 
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     line: Line
     id: str
     words: tuple[str, ...]
-    features: dict[str, float]  # NaN and infinity still in them
+    features: dict[str, float]  # may still hold NaN and infinity
     original: object  # what the format needs to write it
     rank: int | None = None
     recording: str = ""
@@ -45,10 +45,10 @@ class Row(NamedTuple):
 
 
 class OtherLine(NamedTuple):
-    """A line that is none: a header, a comment, a blank line."""
+    """A line that is not a hypothesis: a header, a comment, a blank line."""
 
     line: Line
-    scored: str | None = None  # its text where there is a further feature
+    scored: str | None = None  # its text with a new feature; None: the same as without
 
 
 class TemplateFormat(Format):
@@ -56,10 +56,10 @@ class TemplateFormat(Format):
 
     @abstractmethod
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
-        """The text of a hypothesis, with its score if there is one, where `at` stood before."""
+        """The text of a hypothesis, with its score if any, for the place where `at` stood."""
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
-        """A piece a list, whatever stands around its hypotheses included."""
+        """One piece per list, including everything around its hypotheses."""
         kinds = set()
         for item in lists:
             kinds.add(bool(item.scores))
@@ -89,9 +89,9 @@ def template_of(item: Rescored) -> Template:
 
 
 class ListBuilder:
-    """Rows on their way to lists: those of one id stand together, whatever else between them.
+    """Builds lists from rows: those of one id stand together, maybe with other lines in between.
 
-    `is_alone`: every row is a list, which is handed on at once, and its id is not kept.
+    `is_alone`: every row is a list, which is passed on at once, and its id is not kept.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ListBuilder:
         self._rows: list[Row] = []
         self._gaps: list[str] = []
         self._end = ""  # of the last hypothesis' line
-        # Of lines that are none: thousands may follow each other, and a text would grow by copying.
+        # Texts of other lines: there may be thousands in a row, and growing one string would copy.
         self._loose: list[str] = []
         self._loose_scored: list[str] = []
         self._scored_gap: str | None = None
@@ -150,7 +150,7 @@ class ListBuilder:
         self._end, self._loose, self._loose_scored = row.line.end, [], []
 
     def _sorted_by(self, row: Row) -> str:
-        """The command that sorts such a list: its ids stand first, and no line must stay first."""
+        """The command that sorts such a list, if ids come first and no line must stay on top."""
         first, *rest = row.line.text.replace("\t", " ").split(" ", 1)
         goes_alone = not (self._has_header or self._source.features)
         return "sort -s -k1,1 FILE" if rest and first == row.id and goes_alone else ""
@@ -174,10 +174,10 @@ class ListBuilder:
 
 
 def _of_all(rows: Sequence[Row], what: str, *, values: Sequence[Said | None]) -> Said | None:
-    """What rows say of their whole list: all the same, or one alone, the others empty.
+    """What rows say of their whole list: all the same, or only one of them says something.
 
     Raises:
-        DataError: a row that says another thing than those before it.
+        DataError: a row that contradicts an earlier one.
     """
     said: Said | None = None
     for row, value in zip(rows, values, strict=True):
@@ -191,7 +191,7 @@ def _of_all(rows: Sequence[Row], what: str, *, values: Sequence[Said | None]) ->
 
 
 def by_rank(ranks: Sequence[int | None]) -> list[int]:
-    """The indices of hypotheses in order of their ranks; in that of the file where one has none."""
+    """Indices of hypotheses in order of rank, or in the order of the file if one has no rank."""
     known = [rank for rank in ranks if rank is not None]
     if len(known) < len(ranks):
         return list(range(len(ranks)))

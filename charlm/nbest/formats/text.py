@@ -1,4 +1,4 @@
-"""Plain sentences: each line is a list of its own with one hypothesis, called by its number."""
+"""Plain sentences: each line is a list of its own with one hypothesis; its id is its number."""
 
 from collections.abc import Iterator
 
@@ -10,21 +10,21 @@ from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
 from charlm.text.io.lines import split_words
 
-LOOKED_AT = 1000  # sentences, whether they begin with ids
+LOOKED_AT = 1000  # sentences that are checked for an id at the beginning
 
 
 class TextFormat(ScoreFileFormat):
-    """Sentences. With scores these are written, one log10 a line, so line n is that of sentence n.
+    """Sentences. With scores, only these are written, one log10 per line: line n for sentence n.
 
-    A blank line is an empty sentence. Detected where no other format's marks stand and half of the
-    lines, or more, do not begin with what may be an id.
+    A blank line is an empty sentence. Detected if there are no marks of other formats, and at least
+    half of the lines do not begin with a word that may be an id.
     """
 
     name = "text"
     is_alone = True
 
     def claims(self, sample: Sample) -> bool:
-        """No TAB, no `|||`, no brace at the start, and first words mostly without digit and `(`."""
+        """No TAB, no `|||`, no brace at the start, and first words mostly without digit or `(`."""
         lines = [line for line in sample.lines if line.strip(" \t")]
         if not lines or lines[0].startswith(("{", '["', "[{", "NBestList")):
             return False
@@ -34,10 +34,10 @@ class TextFormat(ScoreFileFormat):
             return False
         firsts = [split_words(line)[0] for line in lines]
         n_keyed = sum(map(may_be_id, firsts))
-        return 2 * n_keyed <= len(firsts)  # one bad line makes no sentences of a list with ids
+        return 2 * n_keyed <= len(firsts)  # one bad line does not turn a list with ids into text
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """A list a line; first words that look like ids are noted, where each is another."""
+        """One list per line; notes the first words if most are distinct and look like ids."""
         firsts: list[str] = []
         for nbest in super().read(source):
             if len(firsts) < LOOKED_AT:

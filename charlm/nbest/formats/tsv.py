@@ -1,8 +1,9 @@
-"""Tables: a hypothesis a line, fields between TABs, the columns named by a header or by the user.
+"""Tables with one hypothesis per line; the columns are named by a header or by the user.
 
 Numbers are in nats, larger is better, unless a column's name says otherwise: `am:cost`, `lm:log10`.
-Without names the first column is the id, the last the text, a second one that counts lines from 0
-or 1 the rank, and numbers between them are features called by their place: c3, c4.
+Without names, the first column is the id and the last is the text. A second column that counts the
+lines of an id from 0 or 1 is the rank; other numbers in between are features named after their
+place: c3, c4.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,11 +26,11 @@ from charlm.text.io.table_lines import (
 )
 
 ROLES = (IDS, TEXTS, REFERENCES, ("rank",), ("recording",))
-COUNTS = ("word", "words")  # a number where another column is the text
-SKIPPED = "-"  # the name of a column that is none of the others; pandas leaves its index without
-UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # how many nats one is
+COUNTS = ("word", "words")  # a number if another column is the text
+SKIPPED = "-"  # names a column without meaning; pandas leaves its index column without a name
+UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # nats per unit
 NA = "NA"
-MISSING = (NA, "")  # as R writes what there is not, and pandas
+MISSING = (NA, "")  # how R and pandas write missing values
 MAX_RANK_DIGITS = 10
 
 
@@ -38,8 +39,8 @@ class Columns:
     """Which column is which."""
 
     names: tuple[str, ...]
-    roles: Mapping[str, int]  # column by the first name of its role: id and text always
-    features: tuple[tuple[int, str, float], ...]  # column, name, nats of one
+    roles: Mapping[str, int]  # the column of each role, by the role's first name; has id and text
+    features: tuple[tuple[int, str, float], ...]  # column, name, nats per unit
 
 
 @dataclass(frozen=True)
@@ -52,20 +53,20 @@ Fields = list[str]
 
 
 class TsvFormat(TemplateFormat):
-    """A table; the new feature is a further column before the text, in nats, named in the header.
+    """A table; the new feature becomes a column before the text, in nats, named in the header.
 
-    Columns: `id`, `text`, and where there are any `rank`, `ref`, `recording`, `-` or no name (kept,
-    without meaning), and features. `NA`, or nothing, in all hypotheses of a list means that it
-    lacks the feature; in some, it is treated as NaN. Hypotheses are read in order of their ranks;
-    re-ranked lines get the ranks of the places where they go. Lines that begin with `#`, and blank
-    ones, are comments.
+    Columns: `id` and `text`; optionally `rank`, `ref`, `recording`, `-` or no name (kept, without
+    meaning), and features. If `NA` or nothing stands in all hypotheses of a list, the list lacks
+    the feature; in only some of them, it is treated as NaN. Hypotheses are read in order of rank;
+    re-ranked lines get the ranks of their new places. Lines that begin with `#` and blank lines are
+    comments.
     """
 
     name = "tsv"
     mark, marks = "\t", "TABs"  # between fields
 
     def claims(self, sample: Sample) -> bool:
-        """Every line has as many TABs as the first, at least one, and columns can be told."""
+        """Every line has as many TABs as the first, at least one, and the first is not JSON."""
         lines = [line for line in sample.lines if not is_comment(line)]
         if not lines or any(line.count("\t") != lines[0].count("\t") for line in lines):
             return False
@@ -98,7 +99,7 @@ class TsvFormat(TemplateFormat):
             yield line, fields, fields
 
     def guessed(self, fields: Fields, line: Line, *, sample: tuple[str, ...]) -> Columns:
-        """The columns of a table without names, by its first line; its first lines tell of ranks.
+        """The columns of a table without names, guessed from its first lines.
 
         Raises:
             DataError: a single field; scores where the texts should be.
@@ -157,14 +158,14 @@ class TsvFormat(TemplateFormat):
 
 
 def _sample(source: Source, lines: Lines) -> tuple[str, ...]:
-    """The first lines; none of a pipe that nobody has looked at, since its end may be far off."""
+    """The first lines; none for a pipe that was not sampled before, since that could take long."""
     if isinstance(source, OpenSource) and source.sample is not None:
         return source.sample.lines
     return () if str(source.path) == "-" else lines.sample()
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line of a table is none of its rows."""
+    """Whether a line of a table is a comment or blank, not a row."""
     return line.startswith("#") or not line.strip(" \t")
 
 
@@ -199,10 +200,10 @@ def _rank(field: str, place: str) -> int:
 
 
 def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError]) -> Columns:
-    """The columns that are called so.
+    """The columns with these names.
 
     Raises:
-        CharlmError: of the type `error`: no id, no text, a name twice, an unit that there is not.
+        CharlmError: of the type `error`: no id, no text, a repeated name, an unknown unit.
     """
     found: dict[str, int] = {}
     features = []
@@ -235,7 +236,7 @@ def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError])
 
 
 def _role(name: str, names: Sequence[str]) -> str:
-    """What a column is for; a feature is called what it is."""
+    """The role of a column; that of a feature is its own name."""
     plain = name.lower()
     if plain in COUNTS and any(
         each.lower() in TEXTS and each.lower() not in COUNTS for each in names
@@ -245,7 +246,7 @@ def _role(name: str, names: Sequence[str]) -> str:
 
 
 def _are_scores(fields: Sequence[str]) -> bool:
-    """Whether they are numbers, and not such as are said: digits alone may be a text."""
+    """Whether all are numbers, but not all are digits alone, which may be spoken text."""
     return all(map(is_number, fields)) and not all(map(str.isdecimal, fields))
 
 

@@ -1,7 +1,7 @@
 """Vosk's results with alternatives: `{"alternatives": [{"confidence": 1.5, "text": "we know"}]}`.
 
 A confidence is like a log-probability, but of no known scale (vosk-api, issue 604): its weight must
-be tuned. Results come one after another, on one line or on many; an utterance has no id there.
+be tuned. Results follow each other, on one line or on many; Vosk gives utterances no ids.
 """
 
 from charlm.nbest.format import Sample, Source
@@ -12,7 +12,7 @@ from charlm.nbest.formats.json_values import said_id, scores_of, words_in
 class VoskFormat(JsonFormat):
     """The feature is `confidence`; the id is the member `id`, or the running number of the result.
 
-    Partial results (`{"partial": …}`) are no lists and are passed on as they are.
+    Partial results (`{"partial": …}`) are not lists and are passed on as they are.
     """
 
     name = "vosk"

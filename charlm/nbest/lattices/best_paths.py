@@ -1,7 +1,8 @@
 """The best paths through an expanded lattice, each sequence of words once.
 
-A* with the exact best future: paths come out in the order of their totals. Two ways to the same
-words at the same node are one from there on, so that pauses and pronunciations cost no time.
+A* search with the exact best future: paths come out in the order of their totals. Two paths that
+reach a node with the same words are one from there on, so that pauses and pronunciations cost no
+time.
 """
 
 import heapq
@@ -17,7 +18,7 @@ THE_END = -1
 
 
 class BestPath(NamedTuple):
-    """A path, its words, and what it counts."""
+    """A path, its words and its scores."""
 
     words: tuple[str, ...]  # noise included
     arcs: tuple[int, ...]  # of the expanded lattice
@@ -40,8 +41,8 @@ def _paths(expanded: ExpandedLattice) -> Iterator[BestPath]:
     future, leaving = _futures(expanded)
     totals = [expanded.arc_total(arc) for arc in expanded.arcs]
     arcs = expanded.lattice.arcs
-    number = count()  # of equal totals the path that was found first comes first
-    # What it may count in all, number, what it counts so far, node, words, how it came.
+    number = count()  # of paths with equal totals, the one found first comes first
+    # Negated best total of the whole path, number, total so far, node, words, last step.
     heap: list[tuple[float, int, float, int, History, _Step | None]] = []
     heapq.heappush(heap, (-future[0], next(number), 0.0, 0, History(), None))
     seen: set[tuple[int, History]] = set()

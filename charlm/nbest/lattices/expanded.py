@@ -1,7 +1,7 @@
-"""A lattice whose nodes have one history each, and what a model gave to each arc there.
+"""A lattice whose nodes have one history each, with the models' scores on each arc.
 
-Nodes are split and none is joined: an arc of the lattice may stand here several times, with other
-answers after other histories. Nodes are in topological order; the first is the start.
+Nodes are split, never joined: an arc of the lattice may occur here several times, with different
+answers after different histories. Nodes are in topological order; the first is the start.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from charlm.nbest.lattices.lattice_options import (
 )
 from charlm.text.corpus.labels import is_silent
 
-Answers = tuple[float, ...]  # log-probabilities in nats, one a model
+Answers = tuple[float, ...]  # log-probabilities in nats, one per model
 
 
 class ExpandedArc(NamedTuple):
@@ -34,20 +34,20 @@ class ExpandedArc(NamedTuple):
 
 @dataclass(frozen=True)
 class ExpandedLattice:
-    """What the search leaves."""
+    """The result of a search."""
 
     lattice: Lattice
     models: tuple[str, ...]
     weighing: Weighing
-    statics: tuple[float, ...]  # what each arc of the lattice counts, whatever models say
+    statics: tuple[float, ...]  # the score of each arc of the lattice without the models' part
     beam: float  # of the search, as its options have it
     recombine: int
-    nodes: tuple[int, ...]  # the lattice's node of each
+    nodes: tuple[int, ...]  # for each node, the lattice's node that it was split from
     arcs: tuple[ExpandedArc, ...]
-    ends: Mapping[int, Answers]  # final nodes here: the end of the sentence
-    n_merged: int = 0  # arrivals that go on with another history than their own
-    n_pruned: int = 0  # nodes with a history that were left out by the beam
-    n_refused: int = 0  # the same, since a level held too many
+    ends: Mapping[int, Answers]  # the final nodes, with the scores of the end of the sentence
+    n_merged: int = 0  # arrivals that continue with a history other than their own
+    n_pruned: int = 0  # nodes with a history that the beam left out
+    n_refused: int = 0  # nodes with a history that were left out since a level held too many
 
     @property
     def is_exact(self) -> bool:
@@ -56,17 +56,17 @@ class ExpandedLattice:
 
     @property
     def is_split(self) -> bool:
-        """Whether nodes are others than those of the lattice, or fewer."""
+        """Whether nodes or arcs are not those of the lattice, one to one."""
         return sorted(self.nodes) != list(range(len(self.lattice.nodes))) or len(self.arcs) != len(
             self.lattice.arcs
         )
 
     def arc_total(self, arc: ExpandedArc) -> float:
-        """What an arc counts."""
+        """The total of an arc."""
         return self.statics[arc.arc] + dot(self.weighing.models, arc.answers)
 
     def end_total(self, node: int) -> float:
-        """What ending at a final node counts."""
+        """The total of ending at a final node."""
         own = dot(self.weighing.own, self.lattice.finals[self.nodes[node]])
         return own + dot(self.weighing.models, self.ends[node])
 
@@ -89,7 +89,7 @@ class RescoredLattice:
 
     @property
     def lattice(self) -> Lattice:
-        """What was rescored."""
+        """The lattice that was rescored."""
         return self.expanded.lattice
 
 
@@ -101,7 +101,7 @@ def dot(weights: Answers, values: Answers) -> float:
 def static_scores(
     lattice: Lattice, weighing: Weighing, *, options: LatticeOptions
 ) -> tuple[float, ...]:
-    """What each arc counts, whatever models say: its own features, and counts of words."""
+    """The score of each arc without the models' part: its own features, and counts of words."""
     labels = {arc.word for arc in lattice.arcs}
     for_words, for_unknown = weighing.counts
     counts = {}
@@ -112,5 +112,5 @@ def static_scores(
 
 
 def language_value(lattice: Lattice, values: Answers) -> float:
-    """What a lattice's own language model makes of an arc; 0 everywhere where it has none."""
+    """The score of an arc by the lattice's own language model; 0 for all arcs if it has none."""
     return values[lattice.names.index(GRAPH if GRAPH in lattice.names else OLD)]

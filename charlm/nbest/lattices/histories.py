@@ -1,7 +1,7 @@
-"""Histories: what was said before a word, as a tree, and models that answer for many at once.
+"""Histories (the words before a word) as a tree, and models that score many of them at once.
 
-A model sees histories of whole lattices, many a call, and is told which of them may come back; the
-search knows nothing of its states. The word `</s>` stands for the end.
+A model gets histories of whole lattices, many per call, and is told which of them may be asked for
+again; the search knows nothing of the model's states. The word `</s>` stands for the end.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ class History:
 
     @property
     def words(self) -> list[str]:
-        """All of them in their order."""
+        """All words in order."""
         return list(self.tail(self.depth))[::-1]
 
 
@@ -59,15 +59,15 @@ class Histories(Protocol):
         """The log-probability of each request in nats, (N,)."""
 
     def keep(self, histories: Iterable[History]) -> None:
-        """Only these, and what begins with them, will be asked for again; roots always may be."""
+        """Only these histories, their continuations and roots will be asked for from now on."""
 
 
 @dataclass
 class ScorerHistories:
-    """Any scorer of sentences, asked for one whole sentence a history and word.
+    """Any scorer of sentences, asked for one whole sentence per history and word.
 
-    Of an n-gram model's the words before its context are left out, or time would go with the square
-    of a lattice's length.
+    For an n-gram model, the words before its context are left out; otherwise time would grow with
+    the square of a lattice's length.
     """
 
     scorer: Scorer
@@ -120,7 +120,7 @@ class MixedHistories:
 
 
 class ReadHistories:
-    """A model at histories of labels, for each of which it reads words of its own, or nothing."""
+    """A model for histories of labels, each of which it reads as words of its own or as nothing."""
 
     def __init__(self, model: Histories, read: Callable[[str], Sequence[str]]) -> None:
         self.model = model
@@ -128,7 +128,7 @@ class ReadHistories:
         self._own: dict[History, History] = {}
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """Of a label the sum over its words."""
+        """The log-probability of a label is the sum over its words."""
         wanted: list[Request] = []
         of: list[int] = []  # which request each is a part of
         for number, (history, label) in enumerate(requests):
@@ -148,14 +148,14 @@ class ReadHistories:
         for history in histories:
             live.append(self._read_along(history))
             node: History | None = history
-            while node is not None and node not in kept:  # down to the root: words stay objects
+            while node is not None and node not in kept:  # to the root: words stay one object
                 kept[node] = self._own[node]
                 node = node.parent
         self._own = kept
         self.model.keep(live)
 
     def _read_along(self, history: History) -> History:
-        """What the model has read at a history."""
+        """The words that the model has read at a history of labels, as its own history."""
         unread: list[History] = []
         node = history
         while node not in self._own and node.parent is not None:
@@ -173,7 +173,7 @@ def log_probs_of(models: Mapping[str, Histories], requests: Sequence[Request]) -
     """The answers of all models, (N, number of models).
 
     Raises:
-        DataError: a model gives a word nothing at all.
+        DataError: a model gives a word no finite log-probability.
     """
     answers = np.empty((len(requests), len(models)))
     if not requests:

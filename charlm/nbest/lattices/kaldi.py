@@ -1,14 +1,14 @@
 """Kaldi's lattices as text: Lattice and CompactLattice, one after another in an archive.
 
 Weights are costs, and only sums over whole paths mean anything: a graph cost is language model,
-transitions and lexicon together. A missing weight is 0. Which of the two kinds it is, the number of
-columns tells: a CompactLattice has one for labels, a Lattice has two.
+transitions and lexicon together. A missing weight is 0. The number of columns tells the two kinds
+apart: a CompactLattice has one column of labels, a Lattice has two.
 
-Written again it has new graph costs, divided by what the language models weigh together, so that
-they stay near what they were; all else is as it stood. A state with several histories becomes
-several states; they are numbered anew then, the start first, as Kaldi wants it. The format has no
-place for the scales that it is to be read at, nor for how it was made: whoever writes tells them
-elsewhere.
+A rescored lattice is written with new graph costs, divided by the total weight of the language
+models so that they stay near the old ones; everything else is unchanged. A state with several
+histories becomes several states; then all states are renumbered, the start first, as Kaldi
+requires. The format has no place for the scales at which it must be read, nor for how it was made:
+the caller reports these elsewhere.
 """
 
 import math
@@ -34,14 +34,14 @@ COST = rf"{DECIMAL}|[+-]?(?i:inf|infinity)"
 WEIGHT = re.compile(rf"(?P<graph>{COST}),(?P<am>{COST})(?:,(?P<alignment>[^,]*))?")
 MOST_COLUMNS = 5
 FIELD = re.compile(r"[^ \t]+")
-HIGHEST_COST = 1e30  # sums of more are no numbers in Kaldi's own fp32
+HIGHEST_COST = 1e30  # sums of larger costs are not finite in Kaldi's fp32
 
 Symbols = Mapping[int, str]
 
 
 @dataclass(frozen=True)
 class KaldiOriginal:
-    """The lines of a lattice, and what stands where."""
+    """The lines of a lattice, and which of them hold what."""
 
     lines: tuple[Line, ...]  # the utterance's id and the blank lines around it included
     arcs: tuple[int, ...]  # the line of each arc
@@ -50,7 +50,7 @@ class KaldiOriginal:
 
 
 def claims(lines: tuple[str, ...]) -> bool:
-    """Whether a file that begins so holds Kaldi's lattices as text."""
+    """Whether a file with this beginning holds Kaldi's lattices as text."""
     rows = [split_words(line) for line in lines if line.strip(" \t")]
     return len(rows) > 1 and len(rows[0]) == 1 and _is_row(rows[1])
 
@@ -64,7 +64,7 @@ def _is_row(row: list[str]) -> bool:
 
 
 def read(lines: Lines, *, symbols: Symbols | None = None) -> Iterator[Lattice]:
-    """The lattices, each when its blank line has come.
+    """The lattices, each once the blank line after it has been read.
 
     Raises:
         DataError: FILE:LINE and what was expected there.
@@ -78,7 +78,7 @@ def read(lines: Lines, *, symbols: Symbols | None = None) -> Iterator[Lattice]:
 
 
 def _block(lines: Lines) -> list[Line] | None:
-    """The lines of the next lattice with the blank ones before and behind it."""
+    """The lines of the next lattice with the blank lines before and after it."""
     block: list[Line] = []
     is_inside = False
     while (line := lines.peek()) is not None:
@@ -125,7 +125,7 @@ def _lattice(block: list[Line], symbols: Symbols | None) -> Lattice:
 
 
 def _word_column(rows: list[tuple[int, list[str]]], block: list[Line]) -> int:
-    """2 in a CompactLattice, 3 in a Lattice."""
+    """The column of words: 2 in a CompactLattice, 3 in a Lattice."""
     lengths = {len(row): number for number, row in rows}
     if 3 in lengths and 5 in lengths:
         raise DataError(
@@ -144,7 +144,7 @@ def _word_column(rows: list[tuple[int, list[str]]], block: list[Line]) -> int:
 
 
 class _Builder:
-    """Takes the rows of one lattice."""
+    """Collects the rows of one lattice."""
 
     def __init__(self, block: list[Line], word_column: int, symbols: Symbols | None) -> None:
         self.block = block
@@ -155,10 +155,10 @@ class _Builder:
         self.arc_lines: list[int] = []
         self.finals: dict[int, tuple[float, ...]] = {}
         self.final_lines: dict[int, int] = {}
-        self.has_symbols = False  # a digit that is a word has others beside it, or `<eps>`
+        self.has_symbols = False  # whether a label is not a number; numbers are then words too
 
     def add(self, number: int, row: list[str]) -> None:
-        """A row of the file."""
+        """Add a row of the file."""
         place = self.block[number].place
         if len(row) <= 2:
             self._add_final(number, row)
@@ -187,7 +187,7 @@ class _Builder:
                 f"{place}: state {row[0]} is final for the second time; expected one weight each"
             )
         self.final_lines[node] = number
-        if all(map(math.isfinite, values)):  # an infinite cost is Kaldi's way to say: not final
+        if all(map(math.isfinite, values)):  # in Kaldi, an infinite cost means: not final
             self.finals[node] = values
 
     def _node(self, text: str, place: str) -> int:
@@ -222,7 +222,7 @@ class _Builder:
         return EPSILON if int(label) == 0 else word
 
     def check_labels(self, name: str) -> None:
-        """Refuse numbers for words; 0, the number of epsilon, is one only among numbers."""
+        """Refuse numbers in place of words; 0 means epsilon only if all labels are numbers."""
         if self.symbols is not None or self.has_symbols:
             return
         self.arcs = [arc._replace(word=EPSILON) if arc.word == "0" else arc for arc in self.arcs]
@@ -234,10 +234,10 @@ class _Builder:
 
 
 def read_symbols(path: str | Path, *, rules: LineRules) -> dict[int, str]:
-    """A symbol table of Kaldi and OpenFst: `word number` a line.
+    """A symbol table of Kaldi and OpenFst: `word number` on each line.
 
     Raises:
-        DataError: another layout, or a number for the second time.
+        DataError: another layout, or a repeated number.
     """
     symbols: dict[int, str] = {}
     for number, line in read_lines(path, rules=rules):
@@ -259,7 +259,7 @@ def read_symbols(path: str | Path, *, rules: LineRules) -> dict[int, str]:
 
 
 def decoder_scales(scores: NewScores) -> dict[str, float]:
-    """The options of Kaldi's tools at which the best path is ours."""
+    """The options with which Kaldi's tools find the same best path as charlm."""
     inverse = scores.expanded.weighing.scale / scores.am
     return {"--inv-acoustic-scale": inverse, "--lm-scale": 1.0, "--word-ins-penalty": 0.0}
 
@@ -286,7 +286,7 @@ class _Writer:
         return self.original.lines[0].end or "\n"
 
     def in_place(self) -> str:
-        """Every line where it was."""
+        """The lattice with every line where it was."""
         texts = {number: line.text for number, line in enumerate(self.original.lines)}
         for arc in self.expanded.arcs:
             number = self.original.arcs[arc.arc]

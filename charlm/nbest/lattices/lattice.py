@@ -1,7 +1,7 @@
-"""A lattice whatever format it came in: nodes, arcs with words, and features in nats.
+"""A lattice of any format: nodes, arcs with words, and features in nats.
 
-Nodes are numbered as they come in the file and no order follows from that: `order` is topological.
-What lies on no path from the start to an end is in the lattice but in no hypothesis.
+Nodes are numbered as they occur in the file, in no particular order; `order` is topological. Nodes
+and arcs on no path from the start to an end are in the lattice but in no hypothesis.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ class Arc(NamedTuple):
 
     source: int
     target: int
-    word: str  # as the file has it, a symbol table applied
+    word: str  # as in the file, after applying a symbol table
     values: tuple[float, ...]  # of the lattice's features, in nats, larger is better
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """One utterance."""
+    """The lattice of one utterance."""
 
     id: str
     place: str  # FILE:LINE of its beginning, for messages
@@ -33,7 +33,7 @@ class Lattice:
     start: int
     arcs: tuple[Arc, ...]
     finals: Mapping[int, tuple[float, ...]]  # features of ending there
-    scales: Mapping[str, float] = field(default_factory=dict)  # weights of its decoding, if said
+    scales: Mapping[str, float] = field(default_factory=dict)  # weights it was decoded with
     original: object = None  # what the format's own writer needs to restore it
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Lattice:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The nodes on paths from the start to an end, each behind those before it."""
+        """The nodes on paths from the start to an end, in topological order."""
         onward = [[self.arcs[a].target for a in arcs] for arcs in self.arcs_of]
         into = _grouped((arc.target for arc in self.arcs), len(self.nodes))
         back = [[self.arcs[a].source for a in arcs] for arcs in into]

@@ -12,8 +12,8 @@ from charlm.errors import ConfigError
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.text.corpus.labels import is_silent, is_word, label_read
 
-OLD = "old_lm"  # the model that the lattice was made with, where it stands apart
-GRAPH, REST = "graph", "graph_nolm"  # Kaldi's sum, and what is left of it without the old model
+OLD = "old_lm"  # the language model that the lattice was made with, if its scores are separate
+GRAPH, REST = "graph", "graph_nolm"  # Kaldi's sum, and the rest of it without the old model
 COUNTS = ("words", "oov")
 KALDI_AM = 0.1  # Kaldi's own default of --acoustic-scale
 
@@ -27,13 +27,13 @@ def one_token(word: str) -> tuple[str, ...]:
 class LatticeOptions:
     """How lattices are rescored."""
 
-    weights: Mapping[str, float] = field(default_factory=dict)  # all; empty: as the lattice says
+    weights: Mapping[str, float] = field(default_factory=dict)  # all; empty: the lattice's own
     weights_path: str | Path | None = None  # the file that holds them, for messages
-    overrides: Mapping[str, float] = field(default_factory=dict)  # instead of some of those
+    overrides: Mapping[str, float] = field(default_factory=dict)  # replace some of the weights
     beam: float = 16.0  # nats of the language models below the best of a level; 0: none
-    recombine: int = 4  # histories that share so many last words are one; 0: never
-    max_pairs: int = 10_000  # of nodes and histories a level; the best ones stay
-    n_best: int = 100  # hypotheses that are given back; 0: none
+    recombine: int = 4  # histories that share this many last words are merged; 0: never
+    max_pairs: int = 10_000  # of nodes and histories per level; the best ones stay
+    n_best: int = 100  # hypotheses that are returned; 0: none
     tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
     is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
     by_label: bool = False  # histories are of labels, not of what models read for them
@@ -57,7 +57,7 @@ class LatticeOptions:
         return self.read(label)
 
     def n_unknown(self, label: str) -> int:
-        """How many of the tokens that are read for a label no vocabulary has."""
+        """The number of tokens that are read for a label and are in no vocabulary."""
         is_known = self.is_known
         return 0 if is_known is None else sum(not is_known(token) for token in self.read(label))
 
@@ -71,20 +71,20 @@ class Weighing:
     counts: tuple[float, float]  # of words and unknown words
     models: tuple[float, ...]  # of the answers of each model
     language: float  # of all language models together: the unit of the beam
-    scale: float  # of those that speak for a path, 1 where none does: the unit of graph scores
+    scale: float  # sum of their positive weights, 1 if there are none: the unit of graph scores
 
 
 def feature_names(lattice: Lattice, models: Sequence[str]) -> tuple[str, ...]:
-    """What a path is weighed by, `words` and `oov` aside."""
+    """The names of a path's features, without `words` and `oov`."""
     names = [REST if name == GRAPH and OLD in models else name for name in lattice.names]
     return (*names, *models)
 
 
 def default_weights(lattice: Lattice, models: Sequence[str]) -> dict[str, float]:
-    """The lattice's own scales; of the language model's, models have half, in equal parts.
+    """The lattice's own scales; new models share half of the language model's in equal parts.
 
-    Where a lattice says nothing, Kaldi's acoustic scale is 0.1, durations and further scores of
-    SRILM's count nothing, and every other scale is 1.
+    Where a lattice says nothing, Kaldi's acoustic scale is 0.1, durations and SRILM's further
+    scores have weight 0, and every other scale is 1.
     """
     is_kaldi = GRAPH in lattice.names
     old = OLD if OLD in (*lattice.names, *models) else GRAPH
@@ -107,7 +107,7 @@ def weighing(lattice: Lattice, models: Sequence[str], *, options: LatticeOptions
     """How a lattice's paths are weighed.
 
     Raises:
-        ConfigError: a weight of a feature that is not there, or an old model for the second time.
+        ConfigError: a weight of an unknown feature, or an old model whose scores are there already.
     """
     if OLD in models and OLD in lattice.names:
         raise ConfigError(
@@ -132,7 +132,7 @@ def weighing(lattice: Lattice, models: Sequence[str], *, options: LatticeOptions
             weight - rest if name == OLD else weight
             for name, weight in zip(models, counted, strict=True)
         ]
-    # In an order: sums of floats hang on it.
+    # In a fixed order, since sums of floats depend on it.
     language = [weights.get(name, 0.0) for name in dict.fromkeys((OLD, GRAPH, "ngram", *models))]
     return Weighing(
         weights=weights,

@@ -1,7 +1,8 @@
-"""Lattices of a file, a folder or standard input, one at a time, their format known by content.
+"""Lattices of a file, a folder or standard input, one at a time, their format found by content.
 
-An archive is never kept whole. A folder is one of HTK's files, an utterance each, in the order of
-their names; how each begins is looked at first, and what is no lattice is left out and counted.
+An archive is never held in memory as a whole. A folder holds HTK's files, one per utterance, which
+are read in the order of their names. The beginning of each file is checked first; files that are
+not lattices are left out and counted.
 """
 
 from collections.abc import Iterator
@@ -19,12 +20,12 @@ SLF, KALDI = "slf", "kaldi-lattice"
 FORMATS = (SLF, KALDI)
 BINARY = "\0B"  # where Kaldi's binary objects begin
 CLAIMS = {SLF: slf.claims, KALDI: kaldi.claims}
-HEAD_BYTES = 4096  # of a file in a folder: its first field stands there
+HEAD_BYTES = 4096  # of a file in a folder; they include its first field
 MOST_NAMED = 4
 
 
 def lattice_format(sample: Sample) -> str | None:
-    """The format of what begins so; None if these are no lattices.
+    """The format of lattices with this beginning; None if they are not lattices.
 
     Raises:
         DataError: a binary archive.
@@ -45,7 +46,7 @@ def read_lattices(
 ) -> Iterator[Lattice]:
     """The lattices in their order, each when it is complete.
 
-    A source that is open already is read from there. `words_txt` is the symbol table of Kaldi
+    A source that is already open is not opened again. `words_txt` is the symbol table of Kaldi
     lattices whose words are numbers.
 
     Raises:
@@ -75,7 +76,7 @@ def read_lattices(
 
 
 def _each_once(lattices: Iterator[Lattice]) -> Iterator[Lattice]:
-    """References and answers are found by the id of an utterance."""
+    """The lattices, checked for repeated ids: references and answers are found by id."""
     places: dict[str, str] = {}
     for lattice in lattices:
         first = places.setdefault(lattice.id, lattice.place)
@@ -110,7 +111,7 @@ def _lattices_in(source: Source, sample: Sample, form: str) -> list[str]:
 
 
 def _looks_like_one(path: Path) -> bool:
-    """As `_is_lattice`; a file of lists may be empty, or none of ours to read."""
+    """As `_is_lattice`, but without errors: a file of lists may be empty or not readable."""
     with suppress(DataError, OSError):
         return _is_lattice(path)
     return False
@@ -118,7 +119,7 @@ def _looks_like_one(path: Path) -> bool:
 
 def _is_lattice(path: Path) -> bool:
     """Whether a file begins as HTK's do."""
-    if not path.is_file():  # a pipe would be waited for
+    if not path.is_file():  # a pipe would block
         return False
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)

@@ -1,8 +1,9 @@
 """Expanding a lattice over nodes and histories, level by level, with a beam and recombination.
 
-A node's level is the largest number of words before it, so a level is one question to the models.
-The search is a generator of what it asks: whoever runs it may ask for several lattices at once.
-Whatever is left out, one whole path stays: a level's best pair, what led to it, and a way on.
+A node's level is the largest number of words before it, so the models are asked for a level at
+once. The search is a generator of its requests, so that its caller can combine those of several
+lattices. Pruning always leaves one whole path: a level's best pair, what led to it, and a way on
+from it.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -23,11 +24,11 @@ from charlm.nbest.lattices.lattice_options import LatticeOptions, weighing
 from charlm.nbest.scorers import LogProbs
 from charlm.text.corpus.tokens import END_WORD
 
-TYPICAL_LOG_PROB = -6.0  # nats of a word, where nothing stands in for a model in the future
+TYPICAL_LOG_PROB = -6.0  # nats of a future word, if the lattice has no language scores
 
 
 class RequestBatch(NamedTuple):
-    """What a search wants to know, and what it may go on from later."""
+    """The requests of a search, and the histories that it may go on from later."""
 
     requests: list[Request]  # each once
     live: list[History]
@@ -50,7 +51,7 @@ class Pair:
 
 @dataclass(slots=True)
 class _Move:
-    """An arc with words after a history, being asked for token by token."""
+    """An arc with words after a history, which is scored token by token."""
 
     pair: Pair
     arc: int
@@ -61,7 +62,7 @@ class _Move:
 def expand(
     lattice: Lattice, models: Sequence[str], *, options: LatticeOptions, root: History
 ) -> Search:
-    """The lattice expanded; answers to a question have a row a request and a column a model.
+    """The expanded lattice; answers to a batch have a row per request and a column per model.
 
     Raises:
         ConfigError: weights that do not fit the lattice.
@@ -75,7 +76,7 @@ def expand(
 
 
 class _Search:
-    """The pairs of one lattice."""
+    """The pairs of one lattice, and the steps of its search."""
 
     def __init__(self, lattice: Lattice, models: tuple[str, ...], options: LatticeOptions) -> None:
         self.lattice = lattice
@@ -136,11 +137,11 @@ class _Search:
         return ahead
 
     def begin(self, root: History) -> None:
-        """The start, before anything."""
+        """Put the start node, with the root history, among the pending pairs."""
         self.pending[self.lattice.start] = {None: Pair(self.lattice.start, root, 0.0)}
 
     def gather(self, nodes: list[int], level: int) -> list[Pair]:
-        """The pairs of a level, those behind arcs without words included."""
+        """The pairs of a level, including those after arcs without words."""
         pairs = []
         for node in nodes:
             own = list(self.pending.pop(node, {}).values())
@@ -179,7 +180,7 @@ class _Search:
         target.arrivals.append((pair, number, answers))
 
     def prune(self, pairs: list[Pair]) -> list[Pair]:
-        """The pairs of a level that go on, in their order."""
+        """The pairs of a level that are kept, in their order."""
         hopes = [pair.score + self.ahead[pair.node] for pair in pairs]
         beam = self.options.beam * self.weighing.language
         within, refused, kept = chosen(
@@ -200,7 +201,7 @@ class _Search:
         return any(self.level_of.get(self.lattice.arcs[a].target, -1) > level for a in arcs)
 
     def extend(self, pairs: list[Pair], level: int) -> Generator[RequestBatch, LogProbs, None]:
-        """Ask for the words behind a level's pairs and let them arrive at later ones."""
+        """Score the words after a level's pairs, and add the pairs of later levels they lead to."""
         moves = [
             _Move(pair, number, pair.history, self._nothing)
             for pair in pairs
@@ -231,7 +232,7 @@ class _Search:
                     self._arrive(pair, number, pair.history, self._nothing)
 
     def result(self) -> ExpandedLattice:
-        """What is on whole paths."""
+        """The expanded lattice: what lies on whole paths."""
         arcs = [
             ExpandedArc(source.number, pair.number, number, answers)
             for pair in self.kept
@@ -281,13 +282,13 @@ def chosen(
     at_most: int,
     is_open: Callable[[Pair], bool],
 ) -> tuple[int, int, list[Pair]]:
-    """How many are within the beam (0: all), how many of those are refused, and who goes on.
+    """How many pairs are within the beam (0: all), how many of those are refused, and those kept.
 
     `is_open`: whether paths end at a pair or leave its level.
     """
     if not pairs:
         return 0, 0, []
-    # Of equal hopes the later one first: what led to it comes along.
+    # Of equal hopes the later one comes first, since what led to it is kept with it.
     order = sorted(range(len(pairs)), key=lambda i: (-hopes[i], -i))
     within = [i for i in order if not beam or hopes[i] >= hopes[order[0]] - beam]
     going = {id(pairs[i]) for i in within[:at_most]}
@@ -300,7 +301,7 @@ def chosen(
 
 
 def _path_out(pair: Pair, pairs: Sequence[Pair], is_open: Callable[[Pair], bool]) -> list[Pair]:
-    """The pairs of its level that lead from a pair to one where paths end or leave it."""
+    """The pairs that lead from a pair to one of its level where paths end or leave the level."""
     path = []
     while not is_open(pair):
         pair = next(p for p in pairs if any(source is pair for source, _, _ in p.arrivals))
@@ -309,7 +310,7 @@ def _path_out(pair: Pair, pairs: Sequence[Pair], is_open: Callable[[Pair], bool]
 
 
 def useful_nodes(arcs: list[ExpandedArc], ends: Mapping[int, Answers]) -> set[int]:
-    """Nodes between the first and an end; arcs lead to higher numbers alone."""
+    """Nodes on paths from the first to an end; arcs lead only to higher numbers."""
     reached = {0}
     for arc in sorted(arcs, key=lambda arc: arc.target):
         if arc.source in reached:

@@ -9,10 +9,10 @@ from charlm.nbest.lattices.slf import SlfOriginal
 
 
 def rescored_text(rescored: RescoredLattice) -> Piece:
-    """The expanded lattice with new language scores: its best path at `decoder_scales` is ours.
+    """The expanded lattice with new language scores; at `decoder_scales` its best path is the same.
 
     Raises:
-        ConfigError: weights that no scales of a decoder say.
+        ConfigError: weights that a decoder's scales cannot express.
         DataError: a lattice of probabilities, which cannot hold such scores.
     """
     expanded = rescored.expanded
@@ -33,7 +33,7 @@ def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
 
 
 def how_it_was_made(rescored: RescoredLattice) -> str:
-    """Models, recombination, beam and weights, in a line."""
+    """Models, recombination, beam and weights, on one line."""
     expanded = rescored.expanded
     weights = " ".join(f"{name}={value:.6g}" for name, value in expanded.weighing.weights.items())
     return (

@@ -1,8 +1,8 @@
-"""What the language scores of a written lattice are, so that a decoder finds the path we found.
+"""The language scores of a written lattice, with which a decoder finds the same best path.
 
-A decoder adds up two scores, the acoustic one, which stays as it was, and the language's. With
-T = Σ weight·feature of an arc or an end, the second is what T holds beside the acoustic part: every
-model and every count of words is in it once, with weights of 0 and below as they are.
+A decoder adds up two scores: the acoustic score, which stays as it was, and the language score.
+With T = Σ weight·feature of an arc or an end, the language score is T without its acoustic part:
+every model and every count of words is in it once, including those with weights of 0 and below.
 """
 
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ def require_acoustic(weights: Mapping[str, float], *, place: str) -> float:
 
 
 class NewScores:
-    """The scores of a rescored lattice's arcs and ends beside the acoustic ones, in nats."""
+    """The language scores of a rescored lattice's arcs and ends, in nats."""
 
     def __init__(self, expanded: ExpandedLattice) -> None:
         """
         Raises:
-            ConfigError: acoustic scores count nothing, or against a path.
+            ConfigError: the weight of the acoustic scores is not above 0.
         """
         self.expanded = expanded
         self.place = expanded.lattice.place
@@ -41,12 +41,12 @@ class NewScores:
         self._column = expanded.lattice.names.index("am")
 
     def of_arc(self, arc: ExpandedArc) -> float:
-        """What stands for the language on an arc."""
+        """The language score of an arc."""
         values = self.expanded.lattice.arcs[arc.arc].values
         return self._beside(self.expanded.arc_total(arc), values)
 
     def of_end(self, node: int) -> float:
-        """What stands for the language where a path ends."""
+        """The language score of the end of a path."""
         values = self.expanded.lattice.finals[self.expanded.nodes[node]]
         return self._beside(self.expanded.end_total(node), values)
 
@@ -54,12 +54,12 @@ class NewScores:
         return total - self.am * values[self._column]
 
     def text(self, score: float) -> str:
-        """A score as it is written: nine digits tell any two numbers of 32 bits apart.
+        """A score as it is written: nine digits tell any two 32-bit numbers apart.
 
         Raises:
-            ConfigError: a score that no reader would take.
+            ConfigError: a score that no reader would accept.
         """
-        if not abs(score) < LARGEST:  # readers of lattices, ours among them, take no more
+        if not abs(score) < LARGEST:  # readers of lattices, including ours, accept no more
             raise ConfigError(
                 f"{self.place}: a language score of {score:.3g} is to be written; expected less "
                 "than 1e30; give weights that lie nearer to each other"

@@ -1,7 +1,8 @@
-"""Lattices to rescored lattices: the search, the best hypotheses, and their own scores.
+"""From lattices to rescored lattices: the search, the best hypotheses, and their own scores.
 
-Several lattices ask their models together, since one lattice's batches are few. Where histories
-were merged, the best hypotheses are asked again along their own before they are given back.
+The requests of several lattices are combined, since one lattice alone makes small batches. Where
+histories were merged, the best hypotheses are scored again with their own histories before they are
+returned.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from charlm.text.corpus.tokens import END_WORD
 
 LATTICES_AT_ONCE = 64
 ARCS_AT_ONCE = 50_000  # of lattices that are searched together
-LIVE_AT_ONCE = 10_000  # histories that they may go on from; beyond it the first ones go on alone
+LIVE_AT_ONCE = 10_000  # histories that they may go on from; beyond it only the first ones go on
 
 Job = Generator[RequestBatch, LogProbs, RescoredLattice]
 
@@ -38,16 +39,18 @@ def rescore_with(
     options: LatticeOptions | None = None,
     at_once: int = LATTICES_AT_ONCE,
 ) -> Iterator[RescoredLattice]:
-    """Each lattice rescored, in their order; `models` name the new features.
+    """Each lattice rescored, in order; the names in `models` are those of the new features.
 
-    Lattices are read `at_once` before the first comes out: 1 answers each as soon as it is there.
+    Up to `at_once` lattices are read before the first is returned; with 1, each comes at once.
 
     A model called `old_lm` is the one that made Kaldi's graph scores: it is taken out of them, and
-    reads labels as they stand, noise too. Without models the lattice's own features rank its paths.
+    reads labels as they stand, including noise. Without models, the lattice's own features rank its
+    paths.
 
     Raises:
         ConfigError: weights that do not fit.
-        DataError: a model gives a word nothing; whatever the reader of the lattices raises.
+        DataError: a model gives a word no finite log-probability; whatever the reader of the
+            lattices raises.
     """
     options = options or LatticeOptions()
     if OLD in models:
@@ -76,7 +79,7 @@ def _groups(lattices: Iterable[Lattice], at_once: int) -> Iterator[list[Lattice]
 
 
 def _together(jobs: Sequence[Job], models: Mapping[str, Histories]) -> list[RescoredLattice]:
-    """What all jobs return; each round their batches are one."""
+    """The results of all jobs, whose batches are combined in each round."""
     results: dict[int, RescoredLattice] = {}
     batches: dict[int, RequestBatch] = {}
 
@@ -105,7 +108,7 @@ def _together(jobs: Sequence[Job], models: Mapping[str, Histories]) -> list[Resc
 
 
 def _first_ones(batches: Mapping[int, RequestBatch]) -> dict[int, RequestBatch]:
-    """The batches that are asked next: at least one, and the others wait while states abound."""
+    """The batches that are asked next: at least one; the rest wait if there are too many states."""
     n_live = 0
     asking: dict[int, RequestBatch] = {}
     for number, batch in batches.items():

@@ -1,13 +1,13 @@
-"""HTK's lattices (SLF): a header, a line a node, a line a link.
+"""HTK's lattices (SLF): a header, one line per node, one line per link.
 
-Words stand on links, or on nodes, and then on the node where they end; here they are on arcs. The
-header's scales say how the lattice was decoded: they are in no score, only beside them.
+Words stand on links or on the nodes where they end; here they are on arcs. The header's scales say
+how the lattice was decoded; the scores do not include them.
 
-Written again it has new language scores, and scales of 1; all else is as it stood. Language scores
-are in the unit of the acoustic ones: HTK's own rescorer takes scales of 1 and no word penalty
-whatever the header says, so both say the same. A node with several histories becomes several nodes
-with its time and word, and all ends become one, since the format has one end; what the end of a
-sentence counts stands on the links that lead there.
+A rescored lattice is written with new language scores and scales of 1; everything else is
+unchanged. Language scores are in the unit of the acoustic ones: HTK's own rescorer takes scales of
+1 and no word penalty whatever the header says, so the header now says the same. A node with several
+histories becomes several nodes with its time and word. All ends become one node, since the format
+has only one; the score of the end of a sentence stands on the links that lead there.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from charlm.text.io.paths import PACKED
 
 E = 2.718281828459045
 NULL = "!NULL"
-DASH = "-"  # here it is no word either
+DASH = "-"  # not a word here either
 FURTHER = tuple(f"x{number}" for number in range(1, 10))  # scores of whatever kind, in SRILM
 FEATURES = {
     **{"a": "am", "l": "old_lm", "n": "ngram", "r": "pron", "ds": "duration"},
@@ -42,35 +42,35 @@ HEADER = (
     *(f"{scale}=" for scale in SCALES),
 )
 DECODER_SCALES = {"lmscale": 1.0, "acscale": 1.0, "prscale": 1.0, "wdpenalty": 0.0}
-# What counts of durations and further scores, SRILM's, is in the language scores.
+# The language scores include the weighted durations and SRILM's further scores.
 UNUSED = dict.fromkeys(("duscale", *(f"{name}scale" for name in FURTHER)), 0.0)
 SUB_LATTICE = "a sub-lattice; expected none; expand it with HTK first"
 SUFFIXES = (*PACKED, ".lat", ".slf", ".htk")
 
-Changes = dict[str, str]  # of fields by their short names
+Changes = dict[str, str]  # new values of fields, by their short names
 
 
 @dataclass(frozen=True)
 class SlfOriginal:
-    """The lines of a lattice, and what stands where."""
+    """The lines of a lattice, and which of them hold what."""
 
     lines: tuple[Line, ...]
     nodes: tuple[Fields, ...]
     links: tuple[Fields, ...]  # of each arc
     unit: Unit
-    file: str  # its name within the folder that was read; empty where a file was
+    file: str  # its name in the folder that was read; empty if a single file was read
     end: int  # the node that all paths end in
 
 
 def claims(lines: tuple[str, ...]) -> bool:
-    """Whether a file that begins so is HTK's."""
+    """Whether a file with this beginning is one of HTK's."""
     rows = [split_words(line) for line in lines]
     first = next((row[0] for row in rows if row and not row[0].startswith("#")), "")
     return first.startswith(HEADER)
 
 
 def read(lines: Lines, *, file: str = "") -> Iterator[Lattice]:
-    """The lattices of a file, mostly one: a header behind links begins the next.
+    """The lattices of a file, usually one; a header after links begins the next.
 
     Raises:
         DataError: FILE:LINE and what was expected there.
@@ -94,12 +94,12 @@ class _Block:
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
-        self.header: dict[str, Fields] = {}  # which line says a field
+        self.header: dict[str, Fields] = {}  # the line that gives each field
         self.nodes: dict[str, Fields] = {}
         self.links: list[Fields] = []
 
     def takes(self, line: Line) -> bool:
-        """Take a line in, unless it begins another lattice."""
+        """Take in a line; false if it begins another lattice."""
         text = line.text.strip(" \t")
         if not text or text.startswith("#"):
             return True
@@ -136,7 +136,7 @@ class _Block:
 
     @property
     def place(self) -> str:
-        """Where it begins."""
+        """Where the lattice begins."""
         return next(
             line.place for line in self.lines if line.text and not line.text.startswith("#")
         )
@@ -146,7 +146,7 @@ class _Block:
         return self.header[name].number(name) if name in self.header else default
 
     def text(self, name: str) -> str:
-        """A text of the header; empty where it is not said."""
+        """A text of the header; empty if it is missing."""
         return self.header[name].text(name) if name in self.header else ""
 
 
@@ -212,7 +212,7 @@ def _check_direction(block: _Block) -> None:
 
 
 def _feature_names(block: _Block) -> dict[str, str]:
-    """Feature to field; where `n` is the only language model it is the old one."""
+    """The field of each feature; if `n` is the only language model score, it is the old one."""
     found = {name for fields in (*block.nodes.values(), *block.links) for name in fields.values}
     names = {"am": "a", "old_lm": "l" if "l" in found or "n" not in found else "n"}
     rest = {feature: name for name, feature in FEATURES.items() if name in found}
@@ -241,7 +241,7 @@ def _arc(
         )
     values = []
     for name in names.values():
-        # Scores of a word stand where it does; SRILM reads the node's where the link says none.
+        # Scores of a word stand where it does; SRILM reads the node's if the link has none.
         places = (link,) if name in ("l", "n") else (link, target)
         said = next((fields for fields in places if name in fields.values), None)
         nats = 0.0 if said is None else unit.nats(said.number(name), place=link.line.place)
@@ -274,7 +274,7 @@ def with_new_scores(expanded: ExpandedLattice, scores: NewScores, *, note: str) 
     """The lattice as text; `note` becomes a comment before its nodes.
 
     Raises:
-        DataError: probabilities in the place of logarithms: most new scores are far too small.
+        DataError: probabilities instead of logarithms: most new scores would be far too small.
     """
     original = expanded.lattice.original
     assert isinstance(original, SlfOriginal)
@@ -302,7 +302,7 @@ class _Writer:
             f"{name}={value:g}" for name, value in DECODER_SCALES.items() if name not in said
         ]
         self.missing = " ".join(missing) + self.end if missing else ""
-        # HTK reads no header behind the sizes.
+        # HTK reads no header after the sizes.
         sizes = (fields.line.number for fields in header if {"N", "L"} & fields.values.keys())
         self.sizes = next(sizes, None)
 
@@ -311,7 +311,7 @@ class _Writer:
         return line.number not in self.body and bool(text) and not text.startswith("#")
 
     def in_place(self, note: str) -> str:
-        """Every line where it was."""
+        """The lattice with every line where it was."""
         texts = {
             self.original.links[arc.arc].line.number: self._link(arc, {})
             for arc in self.expanded.arcs
@@ -346,7 +346,7 @@ class _Writer:
         return "".join(pieces)
 
     def _outside(self, line: Line, changes: Changes) -> str:
-        """A line that is no node's and no link's."""
+        """A line that is neither a node's nor a link's."""
         if not self._is_header(line):
             return line.start + line.text
         scales = {name: f"{value:g}" for name, value in (DECODER_SCALES | UNUSED).items()}
@@ -357,7 +357,7 @@ class _Writer:
         return ("" if self.sizes else self.missing) + f"# {note}{self.end}"
 
     def _nodes(self) -> tuple[list[int], list[str]]:
-        """The lattice's node of each new one, and what each expanded node is called."""
+        """The lattice's node of each node written, and the name of each expanded node."""
         ends = self.expanded.ends
         inner = [number for number in range(len(self.expanded.nodes)) if number not in ends]
         nodes = [self.expanded.nodes[number] for number in inner]
@@ -372,7 +372,7 @@ class _Writer:
             score += self.scores.of_end(arc.target)
         score /= self.scores.am
         lattice = self.expanded.lattice
-        if "pron" in lattice.names:  # a decoder adds it
+        if "pron" in lattice.names:  # a decoder adds it itself
             score -= lattice.arcs[arc.arc].values[lattice.names.index("pron")]
         changes = {**changes, "l": self.scores.text(self.original.unit.of_nats(score))}
         return replaced(self.original.links[arc.arc], changes, dropped=("n",))
@@ -381,7 +381,7 @@ class _Writer:
 def replaced(
     fields: Fields, changes: Changes, *, add: bool = True, dropped: tuple[str, ...] = ()
 ) -> str:
-    """A line with other values, and some fields less; those that it has not come at its end."""
+    """A line with new values, without `dropped` fields; with `add`, new fields come at its end."""
     text, pieces, end = fields.line.text, [], 0
     for name, (start, stop) in sorted(fields.spans.items(), key=lambda item: item[1]):
         if name in dropped:

@@ -1,8 +1,8 @@
-"""The fields of HTK's lattice files: `name=value`, quoted or not, in any order, long or short.
+"""The fields of HTK's lattice files: `name=value`, quoted or not, long or short, in any order.
 
-A word that begins with a quote is quoted only if it ends with the same: HTK escapes the others by a
-backslash, SRILM writes them as they are. Bytes above 127 may come as octal numbers, in whatever
-encoding the file has.
+A word that begins with a quote is quoted only if it ends with the same quote: HTK escapes other
+quotes by a backslash, SRILM writes them as they are. Bytes above 127 may be written as octal
+numbers, in the encoding of the file.
 """
 
 import math
@@ -15,8 +15,8 @@ from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import DECIMAL
 from charlm.text.io.lines import SAY_ENCODING
 
-# A field is its name, `=`, and a value: in quotes up to a blank, or whatever holds no blank.
-# Possessive, and met at its place alone: whatever the line, a character is looked at few times.
+# A field is a name, `=`, and a value: in quotes up to a blank, or anything without a blank.
+# Possessive, and matched only at its place, so that no line makes it look often at a character.
 FIELD = re.compile(
     r"""[ \t]*+([^ \t=]++)="""
     r"""("(?:[^"\\]++|\\.)*+"(?![^ \t])|'(?:[^'\\]++|\\.)*+'(?![^ \t])|[^ \t]*+)"""
@@ -53,7 +53,7 @@ class Fields:
         """A field that is there, as a number.
 
         Raises:
-            DataError: something else.
+            DataError: it is not a number.
         """
         text = self.values[name]
         if not NUMBER.fullmatch(text) or abs(float(text)) > LARGEST:
@@ -61,7 +61,7 @@ class Fields:
         return float(text)
 
     def text(self, name: str) -> str:
-        """A field that is text, its quotes and escapes undone; empty where it is not said.
+        """A field that is text, its quotes and escapes undone; empty if it is missing.
 
         Raises:
             DataError: octal bytes that are not of the file's encoding, or that a word cannot hold.
@@ -89,10 +89,10 @@ class Fields:
 
 
 def fields_of(line: Line) -> Fields:
-    """The fields of a line; other names than HTK's stay what they are.
+    """The fields of a line; names other than HTK's are kept as they are.
 
     Raises:
-        DataError: something that is no field, or a field for the second time.
+        DataError: something that is not a field, or a repeated field.
     """
     values: dict[str, str] = {}
     spans: dict[str, tuple[int, int]] = {}
@@ -121,7 +121,7 @@ def _unescaped(found: re.Match[str], encoding: str) -> bytes:
 
 @dataclass(frozen=True)
 class Unit:
-    """What a file's log-probabilities are in nats."""
+    """The unit of a file's log-probabilities."""
 
     base: float  # of the logarithm; 0: probabilities
 

@@ -1,4 +1,4 @@
-"""BLEU of a corpus from the counts of its sentences, as sacrebleu has it.
+"""BLEU of a corpus from the counts of its sentences, as in sacrebleu.
 
 It is not the mean of the sentences' BLEU: counts are added up before anything is divided. Some
 lists hold no texts to compare, only the counts of matches of each hypothesis; these are enough.
@@ -25,18 +25,18 @@ MOST = 999_999_999
 
 
 class Bleu(Metric):
-    """1 − BLEU: lengths of hypothesis and reference, matches and n-grams of orders 1 to 4."""
+    """1 − BLEU, from the lengths of both texts, and matches and n-grams of orders 1 to 4."""
 
     name = "bleu"
 
     def __init__(self) -> None:
         super().__init__()
-        # Of a sentence alone, its effective order is what sacrebleu wants; the counts are the same.
+        # For single sentences sacrebleu wants the effective order; the counts are the same.
         self._bleu = BLEU(effective_order=True)
 
     @property
     def signature(self) -> str:
-        """As sacrebleu prints it."""
+        """The signature as sacrebleu prints it."""
         version = sacrebleu.__version__
         return f"bleu|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
 
@@ -52,7 +52,7 @@ class Bleu(Metric):
         matches_N4, totals_N4 = sums_NK[:, 2:6], sums_NK[:, 6:]
         with np.errstate(divide="ignore", invalid="ignore"):
             brevity_N = np.exp(np.minimum(0.0, 1 - wanted_N / lengths_N))
-            # Each order without a match halves the precision of those without one from there on.
+            # Each order without a match halves the made-up count of such orders from there on.
             halvings_N4 = np.cumsum(matches_N4 == 0, axis=1)
             made_up_N4 = 0.5**halvings_N4
             precisions_N4 = np.where(matches_N4 > 0, matches_N4, made_up_N4) / totals_N4
@@ -63,7 +63,7 @@ class Bleu(Metric):
 
 
 class CountedBleu(Bleu):
-    """The same for lists that hold counts of matches; a reference is then its lengths.
+    """1 − BLEU for lists that hold counts of matches; the references are then their lengths.
 
     The columns are hyp_len and match1 to match4, as in SRILM's test of nbest-optimize-bleu.
     """
@@ -76,7 +76,7 @@ class CountedBleu(Bleu):
         return "bleu|counted|length:closest|eff:no|smooth:exp"
 
     def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:
-        """Counts of every hypothesis, (H, 10) a list.
+        """Counts of every hypothesis, (H, 10) for each list.
 
         Raises:
             DataError: a list without lengths of references, or a hypothesis without counts.

@@ -1,8 +1,9 @@
 """Error rates as functions of summed counts.
 
 A metric gives every hypothesis a row of counts; those of the chosen hypotheses are added up, and
-the rate of the corpus is a function of the sums. So tuning, oracles and the bootstrap need no
-texts. Texts are compared as the list and the references have them, not as a model reads them.
+the rate of the corpus is a function of the sums. Tuning, oracles and the bootstrap therefore need
+no texts. Texts are compared as they stand in the list and the references, not as a model reads
+them.
 """
 
 from abc import ABC, abstractmethod
@@ -30,7 +31,7 @@ class Metric(ABC):
     """A rate of a corpus that is a function of sums of counts; lower is better."""
 
     name: ClassVar[str]
-    # Features of a list that the metric reads: made from the reference, and no use for a ranking.
+    # Features of a list that the metric reads: made from the reference, so useless for ranking.
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
@@ -73,7 +74,7 @@ class Metric(ABC):
 class ErrorRate(Metric):
     """Edits per token of the reference: substitutions, deletions, insertions, as jiwer has them."""
 
-    _split: ClassVar[AbstractTransform]  # jiwer's own would also cut words at U+00A0
+    _split: ClassVar[AbstractTransform]  # jiwer's default would also split words at U+00A0
 
     @property
     def signature(self) -> str:
@@ -81,7 +82,7 @@ class ErrorRate(Metric):
         return f"{self.name}|case:mixed|jiwer:{version('jiwer')}"
 
     def errors(self, sums_NK: Ints) -> Floats:
-        """Edits by tokens of the references; by 1 where these hold none, as jiwer has it."""
+        """Edits divided by tokens of the references, or by 1 if there are none, as in jiwer."""
         rates_N: Floats = sums_NK[:, :3].sum(axis=1) / np.maximum(sums_NK[:, 3], 1)
         return rates_N
 

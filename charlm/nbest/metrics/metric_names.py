@@ -9,10 +9,11 @@ MetricName = Literal["wer", "cer", "bleu", "counted-bleu"]
 
 
 def metric_named(name: MetricName) -> "Metric":
-    """The metric; `counted-bleu` is for lists that hold counts of matches, and whose references
-    are lengths.
+    """The metric of this name.
+
+    `counted-bleu` is for lists that hold counts of matches, and whose references are lengths.
     """
-    # Options name the metrics, and are read without NumPy, jiwer and sacrebleu.
+    # Imported here, since option classes use this module without NumPy, jiwer and sacrebleu.
     from charlm.nbest.metrics.error_rates import CharacterErrorRate, WordErrorRate
 
     if name in ("wer", "cer"):

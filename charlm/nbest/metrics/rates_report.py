@@ -18,12 +18,12 @@ from charlm.nbest.references import References
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 MAX_ROUNDS = 20
-GROWTH = 0.05  # of an oracle's errors that more hypotheses mend: less is hardly any
+GROWTH = 0.05  # share of an oracle's errors that more hypotheses correct; less is negligible
 
 
 @dataclass(frozen=True)
 class Rate:
-    """An error rate, a share, and what it is made of; the edits are None for BLEU."""
+    """An error rate as a share, and the edits that it counts; these are None for BLEU."""
 
     error: float
     substitutions: int | None = None
@@ -56,16 +56,16 @@ class RateReport:
 
     @property
     def share_of_lists(self) -> float | None:
-        """The share of the errors left that every hypothesis makes; None if no error is left.
+        """The share of the errors left that no choice from the lists avoids; None if none is left.
 
-        None for BLEU, too: it counts right answers in other words as wrong, on any list.
+        Also None for BLEU, which counts right answers in other words as wrong, on any list.
         """
         is_counted = self.oracle.n_tokens is not None and self.rescored.error > 0
         return self.oracle.error / self.rescored.error if is_counted else None
 
     @property
     def share_of_lists_in_first(self) -> float | None:
-        """The share of the first hypotheses' errors that every hypothesis makes; None as above."""
+        """The same share of the first hypotheses' errors; None in the same cases."""
         is_counted = self.oracle.n_tokens is not None and self.first.error > 0
         return self.oracle.error / self.first.error if is_counted else None
 
@@ -76,13 +76,13 @@ class RateReport:
 
     @property
     def grows(self) -> bool:
-        """Whether the last half of the lists still mends a noticeable share of what is left."""
+        """Whether the last half of the lists still corrects a noticeable share of the errors."""
         depth = self.half_depth
         return depth is not None and self.oracle.error < (1 - GROWTH) * self.oracles[depth].error
 
     @property
     def is_limited_by_lists(self) -> bool:
-        """Whether most of the errors left are the lists': better weights or models mend few."""
+        """Whether the lists cause most errors left, so better weights or models correct few."""
         share = self.share_of_lists
         return share is not None and share > 1 / 2
 
@@ -104,7 +104,7 @@ def report(
     references: References,
     metric: Metric,
 ) -> RateReport:
-    """Rates of the lists, with `rescored` one for each of them.
+    """Rates of the lists; `rescored` has one result for each of them.
 
     Raises:
         DataError: no lists, a list without reference.
@@ -146,9 +146,9 @@ def oracle(
 ) -> list[int]:
     """Which of the first `depth` hypotheses of each list (all, if None) give the lowest rate.
 
-    `worst`: the highest. Of equals the first of the list. BLEU of a corpus is not a sum over
-    sentences: its oracle is found by hill climbing, one list at a time with the others fixed, and
-    may be missed by a little.
+    `worst`: the highest rate. Of equal hypotheses, the first is taken. BLEU of a corpus is not a
+    sum over sentences: its oracle is found by hill climbing, one list at a time with the others
+    fixed, and may be missed by a little.
     """
     tops = [counts_HK[:depth] for counts_HK in statistics]
     if isinstance(metric, ErrorRate):

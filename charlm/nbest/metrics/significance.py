@@ -1,12 +1,13 @@
 """Whether one choice of hypotheses is better than another by more than chance.
 
-Both tests compare lists in pairs. If two systems were the same, each list's difference could as
-well have the other sign: p is the share of all ways to set signs that make the difference of the
-corpus at least as large. For error counts it is exact, the distribution of a sum of ±whole numbers
-being a chain of convolutions (the matched pairs of Gillick & Cox, 1989, with Fisher's exact
-distribution in place of the normal one); BLEU draws signs (approximate randomisation, Riezler &
-Maxwell, 2005). The interval comes from a bootstrap over recordings, since utterances of one speaker
-go together (Bisani & Ney, 2004); over lists where these name no recording, or all the same one.
+Both tests compare lists in pairs. If two systems were equally good, each list's difference could as
+well have the other sign: p is the share of all sign assignments that make the difference on the
+corpus at least as large. For error counts p is exact, since the distribution of a sum of ±whole
+numbers is a chain of convolutions (the matched pairs of Gillick & Cox, 1989, with Fisher's exact
+distribution in place of the normal one); for BLEU, signs are drawn (approximate randomisation,
+Riezler & Maxwell, 2005). The interval comes from a bootstrap over recordings, since utterances of
+one speaker belong together (Bisani & Ney, 2004), or over lists if these name no recording, or all
+the same one.
 """
 
 import math
@@ -21,7 +22,7 @@ from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 from charlm.nbest.metrics.resampling import drawn_sums, interval
 
 SAMPLES = 1000
-LEAST = 1e-300  # a share of settings of signs; smaller ones take much time and change no p
+LEAST = 1e-300  # a share of sign assignments; smaller ones take much time and change no p
 
 
 Unit = Literal["recording", "list"]
@@ -32,10 +33,10 @@ class Significance:
     """The difference of two rates, as shares: below 0 where the second system is better."""
 
     difference: float
-    low: float  # between these in 95 % of the draws
+    low: float  # 95 % of the draws lie between `low` and `high`
     high: float
     p: float  # two-sided
-    test: str  # exact sign-flip, or how many random ones
+    test: str  # exact, or the number of random sign flips
     unit: Unit  # what is drawn for the interval
     n_units: int  # few of them make a poor interval
     samples: int
@@ -81,10 +82,10 @@ def compare(
 
 
 def sign_flip_p(differences_L: Ints) -> float:
-    """The share of all 2^n settings of signs whose sum is at least as far from 0, exactly.
+    """The exact share of all 2^n sign assignments whose sum is at least as far from 0.
 
-    Differences of one size make a binomial distribution, and only sizes are convolved: time goes
-    with the number of differences, not with its square.
+    Differences of one size have a binomial distribution, and only distinct sizes are convolved, so
+    time grows with the number of differences, not with its square.
     """
     sizes, numbers = np.unique(np.abs(differences_L[differences_L != 0]), return_counts=True)
     shares = np.ones(1)  # of sums −reach … reach
@@ -101,9 +102,9 @@ def sign_flip_p(differences_L: Ints) -> float:
 
 
 def _shares_of_signs(n: int) -> list[float]:
-    """The share of settings of n signs with so many of them minus; at both ends none below LEAST.
+    """Shares of the assignments of n signs by their number of minuses; those below LEAST are cut.
 
-    In whole numbers, so that each is rounded once.
+    Computed in whole numbers, so that each share is rounded once.
     """
     half: list[float] = []
     ways = math.comb(n, n // 2)
@@ -127,7 +128,7 @@ def _random_sign_flip_p(
         moved_K = gaps_LK[generator.random(len(gaps_LK)) < 1 / 2].sum(axis=0)
         pair = np.stack([first_LK.sum(axis=0) + moved_K, second_LK.sum(axis=0) - moved_K])
         as_far += abs(float(np.diff(metric.errors(pair))[0])) >= observed - 1e-12
-    return (as_far + 1) / (samples + 1)  # the observed setting is one of them
+    return (as_far + 1) / (samples + 1)  # the observed assignment is one of them
 
 
 def _interval(

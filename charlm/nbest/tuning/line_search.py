@@ -1,13 +1,14 @@
 """The weights that give the lowest error rate, by exact search along lines.
 
-Along a line through the space of weights a hypothesis' total is a straight line, the winner of a
-list changes at the breakpoints of their upper envelope, and the error rate is constant between
-them: all of its values are found at once (Och, 2003, "Minimum error rate training in statistical
-machine translation"). Winners' counts are whole numbers, summed without rounding.
+Along a line through the space of weights, the total of each hypothesis is a straight line. The
+winner of a list changes at the breakpoints of the upper envelope of these lines, and the error rate
+is constant between breakpoints, so all of its values are found at once (Och, 2003, "Minimum error
+rate training in statistical machine translation"). Winners' counts are whole numbers, summed
+without rounding.
 
-The point taken is the middle of the widest interval with the lowest error, and not its edge: at an
-edge two hypotheses tie. Where such an interval runs out of the range that was searched, nothing is
-known of its other end: it then counts as ending two steps from the end that is known.
+The point taken is the middle of the widest interval with the lowest error, not its edge, where two
+hypotheses tie. If such an interval extends beyond the searched range, its other end is unknown; it
+then counts as ending two steps from its known end.
 """
 
 from dataclasses import dataclass
@@ -19,23 +20,23 @@ from charlm.nbest.features import Floats, weighted
 from charlm.nbest.metrics.error_rates import Ints
 from charlm.nbest.tuning.problem import Problem, first_highest
 
-NEAR = 1e-12  # of the largest total: what rounding may tie
-NARROW = 1e-9  # of what is searched: an interval that rounding may hide
+NEAR = 1e-12  # of the largest total: a gap that rounding may turn into a tie
+NARROW = 1e-9  # of the searched values: an interval that rounding may hide
 EQUAL = 1e-12  # the same counts may give rates that differ in the last bit
-STEPS = 2.0  # of an interval without an end
+STEPS = 2.0  # assumed length of an interval with one unknown end
 MAX_ROUNDS = 100
 
 
 @dataclass(frozen=True)
 class Space:
-    """Where weights are looked for; a feature with scale 0 keeps its weight."""
+    """Where weights are searched; a feature with scale 0 keeps its weight."""
 
-    scales_F: Floats  # how far a step goes
+    scales_F: Floats  # the size of a step
     low_F: Floats
     high_F: Floats
 
     def reach(self, origin_F: Floats, direction_F: Floats) -> tuple[float, float]:
-        """Between what `origin + t·direction` is in the space."""
+        """The lowest and highest t for which `origin + t·direction` is in the space."""
         moves = direction_F != 0
         with np.errstate(over="ignore"):
             ends = [
@@ -46,10 +47,11 @@ class Space:
 
 
 def contenders(problem: Problem, start_F: Floats, *, space: Space) -> Problem:
-    """Without the hypotheses that win nowhere in the space.
+    """The problem without the hypotheses that win nowhere in the space.
 
-    Of those of a list whose features that are looked for are the same, one has the highest total
-    by the others, everywhere; it stays, and what rounding may tie with it. Of equal ones the first.
+    Among the hypotheses of a list that agree in all searched features, the one with the highest
+    total over the other features is the best everywhere. It is kept, with those that rounding may
+    tie with it; of equal ones only the first.
     """
     is_free_F = space.scales_F > 0
     fixed_N = weighted(problem.values_NF, np.where(is_free_F, 0.0, start_F))
@@ -65,7 +67,7 @@ def contenders(problem: Problem, start_F: Floats, *, space: Space) -> Problem:
 
 
 class Breakpoints(NamedTuple):
-    """Where winners change: list by list in no order, within a list from left to right."""
+    """Where winners change: from left to right within a list; lists are in no order."""
 
     first_L: Ints  # rows that win at the left end
     points_M: Floats  # where they change
@@ -78,11 +80,11 @@ def breakpoints(
 ) -> Breakpoints:
     """All changes of winners at `origin + t·direction` for t from `low` to `high`.
 
-    A total is `value + t·slope`. Between the ends no winner lies below both of the lines that win
-    there: rows that do so where these two meet are left out, which are most. From the left end on,
-    the winner is overtaken by the steeper line that it meets first. Every pass over the rows finds
-    one breakpoint of every list that still has one, and drops the rows that are no steeper than
-    their list's winner: they are behind for good.
+    A total is `value + t·slope`. No winner lies below both of the lines that win at the two ends,
+    so rows that are below the point where these two lines meet are left out, which are most. From
+    the left end on, the winner is overtaken by the steeper line that it meets first. Every pass
+    over the rows finds one breakpoint of every list that still has one, and drops the rows that are
+    no steeper than their list's winner, since they cannot win again.
     """
     lists_N, starts_L = problem.lists_N, problem.starts
     values_N = problem.totals(origin_F)
@@ -92,7 +94,7 @@ def breakpoints(
     values_L, slopes_L, points_L = values_N[first_L], slopes_N[first_L], np.full(len(first_L), low)
     winners_L = first_L.copy()
     passes = [(points_L[:0], first_L[:0], first_L[:0])]
-    # A slope that is hardly steeper meets far away; where both ends have one winner, none meet.
+    # A line that is hardly steeper meets far away; if one row wins at both ends, no lines meet.
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         gains_L = slopes_N[last_L] - slopes_L
         meets_L = np.clip((values_L - values_N[last_L]) / gains_L, low, high)
@@ -109,9 +111,9 @@ def breakpoints(
             gains, rows, lists = gains[steeper], rows[steeper], lists[steeper]
             values, slopes = values[steeper], slopes[steeper]
             meets = (values_L[lists] - values) / gains
-            meets = np.maximum(meets, points_L[lists])  # rounding may put it behind
+            meets = np.maximum(meets, points_L[lists])  # rounding may put it to the left
             chosen = first_highest(-meets, lists, ties_N=slopes)
-            slopes_L[lists[chosen]] = np.inf  # of a list that is done, none is steeper
+            slopes_L[lists[chosen]] = np.inf  # in a list that is done, none is steeper
             chosen = chosen[meets[chosen] < high]
             which = lists[chosen]
             passes.append((meets[chosen], winners_L[which], rows[chosen]))
@@ -125,7 +127,7 @@ def breakpoints(
 class Profile:
     """The error rate along a line: constant from each edge to the next."""
 
-    edges_E: Floats  # (E,), the first and the last are where the search ended
+    edges_E: Floats  # (E,); the first and the last are the limits of the search
     errors_I: Floats  # (E - 1,)
 
     def around(self, error: float) -> tuple[float, float]:
@@ -139,7 +141,7 @@ class Profile:
         return float(self.edges_E[first]), float(self.edges_E[last])
 
     def best(self) -> tuple[float, float]:
-        """The error at the point to take, and that point."""
+        """The lowest error, and the point to take."""
         lowest = float(self.errors_I.min())
         at_best = np.concatenate([[False], self.errors_I <= lowest + EQUAL, [False]])
         turns = np.flatnonzero(at_best[1:] != at_best[:-1])
@@ -150,7 +152,7 @@ class Profile:
         cut_lows = np.where(lows == self.edges_E[0], np.maximum(lows, highs - STEPS), lows)
         cut_highs = np.where(highs == self.edges_E[-1], np.minimum(highs, lows + STEPS), highs)
         middles = (cut_lows + cut_highs) / 2
-        # The widest; of those as wide, the one nearest the start.
+        # The widest; of equally wide ones, the one nearest the start.
         chosen = np.lexsort((np.abs(middles), cut_lows - cut_highs))[0]
         return lowest, float(middles[chosen])
 
@@ -159,7 +161,7 @@ def profile(problem: Problem, origin_F: Floats, *, direction_F: Floats, space: S
     """The error rate at `origin + t·direction`, for every t within the space."""
     low, high = space.reach(origin_F, direction_F)
     found = breakpoints(problem, origin_F, direction_F=direction_F, low=low, high=high)
-    order = np.argsort(found.points_M)  # equal ones in any order: what is between is not wide
+    order = np.argsort(found.points_M)  # equal points in any order: what is between is not wide
     counts_KN = problem.statistics_NK.T
     before_KM, after_KM = (
         counts_KN.take(rows[order], axis=1) for rows in (found.before_M, found.after_M)
@@ -205,7 +207,7 @@ def minimise(
 def _descend(
     problem: Problem, start_F: Floats, *, space: Space, generator: np.random.Generator
 ) -> SearchResult:
-    """Along every feature and as many random directions, until a round of them gains nothing."""
+    """Search along every feature and as many random directions until a round gains nothing."""
     weights_F, error = start_F, problem.error(start_F)
     axes_DF = np.diag(space.scales_F)[space.scales_F > 0]
     n_searches = 0
@@ -229,7 +231,7 @@ def _descend(
 
 
 def _centred(problem: Problem, weights_F: Floats, *, direction_F: Floats, space: Space) -> Floats:
-    """The middle of the interval that has the error of these weights, if it has an end."""
+    """The middle of the interval with the error of these weights, if both its ends are known."""
     error = problem.error(weights_F)
     along = profile(problem, weights_F, direction_F=direction_F, space=space)
     low, high = along.around(error)

@@ -19,7 +19,7 @@ Rates = Callable[[Ints], Floats]
 
 @dataclass(frozen=True)
 class Problem:
-    """What tuning works on."""
+    """The data of a tuning."""
 
     values_NF: Floats
     statistics_NK: Ints
@@ -28,13 +28,13 @@ class Problem:
 
     @classmethod
     def of(cls, values: Sequence[Floats], statistics: Sequence[Ints], *, rates: Rates) -> "Problem":
-        """Of each list's features (H, F) and counts (H, K)."""
+        """The problem with each list's features (H, F) and counts (H, K)."""
         sizes = [len(each) for each in values]
         lists_N = np.repeat(np.arange(len(sizes)), sizes)
         return cls(np.concatenate(values), np.concatenate(statistics), lists_N, rates)
 
     def __post_init__(self) -> None:
-        # Column by column in memory, as sums go through it.
+        # Stored column by column, since sums read it in this order.
         for name in ("values_NF", "statistics_NK"):
             object.__setattr__(self, name, np.asfortranarray(getattr(self, name)))
 
@@ -45,13 +45,13 @@ class Problem:
 
     @cached_property
     def largest(self) -> Floats:
-        """The largest amount of each feature."""
+        """The largest absolute value of each feature."""
         largest_F: Floats = np.abs(self.values_NF).max(axis=0)
         return largest_F
 
     @cached_property
     def _totals(self) -> Callable[[tuple[float, ...]], Floats]:
-        # A search asks for those of where it is again and again.
+        # A search asks for the totals at its current point again and again.
         return lru_cache(maxsize=2)(partial(weighted, self.values_NF))
 
     def totals(self, weights_F: Floats) -> Floats:
@@ -74,7 +74,7 @@ class Problem:
     def spreads(self) -> Floats:
         """The standard deviation of each feature within lists, pooled, (F,); 0 if it never varies.
 
-        Exactly 0: a mean of equal numbers is not always equal to them.
+        This 0 is exact, although the mean of equal numbers is not always equal to them.
         """
         sizes_L = np.bincount(self.lists_N)
         means_LF = np.add.reduceat(self.values_NF, self.starts) / sizes_L[:, None]
@@ -85,11 +85,11 @@ class Problem:
         return np.where((highs_LF > lows_LF).any(axis=0), spreads_F, 0.0)
 
     def part(self, chosen_L: npt.NDArray[np.bool_]) -> "Problem":
-        """The lists that are chosen, alone."""
+        """The problem with only the chosen lists."""
         return self.of_rows(np.flatnonzero(chosen_L[self.lists_N]))
 
     def of_rows(self, rows: Ints) -> "Problem":
-        """Some hypotheses alone, in their order."""
+        """The problem with only some hypotheses, in their order."""
         _, lists_N = np.unique(self.lists_N[rows], return_inverse=True)
         return Problem(self.values_NF[rows], self.statistics_NK[rows], lists_N, self.rates)
 
@@ -104,9 +104,9 @@ def first_rows(lists_N: Ints) -> Ints:
 def first_highest(
     keys_N: Floats, lists_N: Ints, *, starts_L: Ints | None = None, ties_N: Floats | None = None
 ) -> Ints:
-    """The row of each list with its highest key; of equals the highest tie; of these the first.
+    """The row with the highest key of each list; ties go by `ties_N`, highest first, then by order.
 
-    `starts_L` are the rows where lists begin, if that is known; their numbers need not be dense.
+    `starts_L` are the rows where lists begin, if known; list numbers need not be consecutive.
     """
     starts_L = first_rows(lists_N) if starts_L is None else starts_L
     sizes_L = np.append(starts_L[1:], len(lists_N)) - starts_L

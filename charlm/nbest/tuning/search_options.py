@@ -39,5 +39,5 @@ class SearchOptions:
 
     @property
     def tuned_names(self) -> tuple[str, ...]:
-        """The features that are weighed; none: all."""
+        """The features whose weights are tuned; empty: all."""
         return as_names(self.tuned)

@@ -1,7 +1,7 @@
 """Weights tuned for a set of lists with references, and how far they can be trusted.
 
-The error rate on the lists of the tuning is too good: it is the best of thousands that were tried.
-That of the cross-validation is not, since every list was left out of the tuning that ranked it; the
+The error rate on the tuning lists is too optimistic: it is the best of thousands that were tried.
+The cross-validated rate is not, since every list was left out of the tuning that ranked it; the
 lists of a recording are left out together, if there are several recordings.
 """
 
@@ -25,9 +25,9 @@ from charlm.nbest.tuning.search_options import SearchOptions
 from charlm.nbest.weights import Origin, Weights
 from charlm.version import __version__
 
-LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's of the language model go to about 20
-TOLERANCE = 0.001  # how much worse a rate still counts as flat: 0.1 % absolute
-DIGITS = 6  # of a weight, unless they make it worse
+LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's language model weights go up to about 20
+TOLERANCE = 0.001  # a rate that is this much worse still counts as flat: 0.1 % absolute
+DIGITS = 6  # of a weight, unless rounding makes the rate worse
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class TunedWeight:
     weight: float
     is_fixed: bool  # it sets the scale: only the ratios of weights matter
     has_effect: bool  # false: the feature is the same for all hypotheses of every list
-    # Between what it can be moved alone, while the rate rises by at most 0.1 % absolute.
+    # Between these the weight can be moved alone while the rate rises by at most 0.1 % absolute.
     flat_low: float
     flat_high: float
-    at_border: bool  # the best rate goes on to the end of the range: a wider one may be better
+    at_border: bool  # the best rate extends to the end of the range: a wider one may be better
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ class Tuned:
     start_error: float  # of the weights that the search started from
     error: float
     held_out_error: float | None  # all lists, each ranked by a tuning without it
-    fold_errors: tuple[float, ...]  # of each part that was left out
+    fold_errors: tuple[float, ...]  # of each fold when it was left out
     held_out_gain: Significance | None  # of all lists left out, against their first hypotheses
     restarts: int
-    n_searches: int  # along lines, cross-validation apart
+    n_searches: int  # along lines, without cross-validation
     seed: int
 
     @property
     def generalises(self) -> bool | None:
-        """Whether lists left out of the tuning are better than unranked; None: not tried."""
+        """Whether held-out lists are better than their first hypotheses; None: not tried."""
         return None if self.held_out_error is None else self.held_out_error < self.first_error
 
     def to_dict(self) -> dict[str, object]:
@@ -88,12 +88,12 @@ def tune_weights(
 ) -> Tuned:
     """The weights of features with the lowest error rate on these lists.
 
-    The first feature that varies keeps its weight at the start's, or 1. Other weights start at 0 or
-    where `start` says. `spelled`: the tables' unknown words went by their spelling. `history`: what
-    their models knew of the lists before.
+    The first feature that varies keeps its weight in `start`, or 1. Other weights start at their
+    values in `start`, or 0. `spelled`: unknown words in the tables were scored by their spelling.
+    `history`: what the models knew of earlier lists.
 
     Raises:
-        ConfigError: a feature that is not there, a range without its start, a number below 0.
+        ConfigError: an unknown feature, a range that does not hold its start, a number below 0.
         DataError: no lists, a list without reference or hypothesis, nothing that varies.
     """
     if not lists:
@@ -101,7 +101,7 @@ def tune_weights(
     require_same_names(lists, tables)
     names = _names(options.tuned_names, tables[0].names, reads=metric.reads)
     statistics = metric.statistics(lists, references)
-    orders = [tie_order(table) for table in tables]  # the first row of the best is to win
+    orders = [tie_order(table) for table in tables]  # of equal rows the first is to win
     problem = Problem.of(
         [table.take(names).values_HF[order] for table, order in zip(tables, orders, strict=True)],
         [each_HK[order] for each_HK, order in zip(statistics, orders, strict=True)],
@@ -148,7 +148,7 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """The bounds of weights, such as `nn=0:5`; an end left out is ±100.
 
     Raises:
-        ConfigError: another form, or two of one name.
+        ConfigError: another form, or two ranges of one name.
     """
     ranges = {}
     for text in texts:
@@ -219,9 +219,9 @@ def _left_out(
     groups: Sequence[str],
     options: SearchOptions,
 ) -> tuple[Ints, list[npt.NDArray[np.bool_]]]:
-    """Counts of each list's winner (L, K) by weights of other parts, and the lists of each part.
+    """Counts of each list's winner (L, K) by weights tuned on other folds, and each fold's lists.
 
-    There are no parts where there are too few groups.
+    There are no folds if there are too few groups.
     """
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     folds = min(options.folds, len(numbers))

@@ -52,8 +52,7 @@ class Piece(NamedTuple):
 class Format(ABC):
     """A file format of n-best lists.
 
-    Lists must be written by the object that read them: some formats keep what follows the last
-    list.
+    Only the object that read lists can write them: some formats keep what follows the last list.
     """
 
     name: ClassVar[str]  # for --format

@@ -40,7 +40,7 @@ from charlm.text.io.table_lines import SENTENCES, refuse_csv_lines
 from charlm.text.vocabulary.vocabulary import Inventory
 
 N_SHOWN = 8
-# Share of the unknown tokens; a smaller share of case, numbers or punctuation is normal language.
+# Share of the unknown tokens; if case, numbers or punctuation explain less, it is normal language.
 ENOUGH = 0.05
 ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")

@@ -58,7 +58,7 @@ class Archive:
         self._taken: list[str] = []
 
     def find(self, key: str) -> Value | None:
-        """The value of a key, which can be had only once; None if there is none.
+        """The value of a key, which is returned only once; None if there is none.
 
         Raises:
             DataError: a key that occurs twice among the lines that were passed over.

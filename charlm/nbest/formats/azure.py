@@ -27,8 +27,7 @@ BATCH = ("nBest", "lexical", "confidence")
 class AzureFormat(JsonFormat):
     """The text is `Lexical`, the recognised words; the feature is `Confidence`, from 0 to 1.
 
-    Phrases without hypotheses, such as silence, are passed on as they are. Lists are numbered from
-    1.
+    Phrases without hypotheses, such as silence, are passed on unchanged. Lists are numbered from 1.
     """
 
     name = "azure"

@@ -1,8 +1,7 @@
 """Lists of the CUED-RNNLM toolkit, `id am lm n words`, and score files with one log10 per line.
 
 The toolkit ranks by `am + 12·lm`, where lm is a log10. Both scores are therefore read as log10,
-whatever base the recogniser used: the toolkit's scale keeps its meaning only if both have the same
-base.
+whatever base the recogniser used: only with one base for both does the scale keep its meaning.
 """
 
 from charlm.errors import DataError
@@ -17,7 +16,7 @@ from charlm.text.io.lines import split_words
 class CuedFormat(ScoreFileFormat):
     """Features am, old_lm, and nwords as given in the line, which does not count `<s>` and `</s>`.
 
-    With new scores, only these are written, one log10 per line, in the list's order.
+    New scores are written alone, one log10 per line, in the list's order.
     """
 
     name = "cued"

@@ -45,8 +45,7 @@ class EspnetFormat(Format):
     """The feature is `score`; the new feature is a file `charlm` beside each `score`, in nats.
 
     When re-ranked, the rows of an utterance go to the folders of their new ranks. Of the files in
-    the folders, `text`, `score`, `token`, `token_int` and `charlm` are written; the rest is left
-    out.
+    the folders, only `text`, `score`, `token`, `token_int` and `charlm` are written.
     """
 
     name = "espnet"

@@ -35,8 +35,8 @@ class FairseqFormat(ScoresBesideFormat):
 
     A score is the sum of log2 divided by the number of tokens, including the end, to the power of
     `length_penalty` (fairseq's --lenpen, 1 unless it was told otherwise; 0 with --unnormalized).
-    Given the same penalty, the sum is restored from the number of tokens in P. With new scores,
-    only these are written, one log10 per line, in the list's order; when re-ranked, the lines of a
+    Given the same penalty, the sum is restored from the number of tokens in P. New scores are
+    written alone, one log10 per line, in the list's order; when re-ranked, the lines of a
     hypothesis move together.
     """
 

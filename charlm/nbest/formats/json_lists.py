@@ -131,7 +131,7 @@ class JsonFormat(Format):
     path: tuple[str, ...] = ()  # nested members that lead from a value to its records
     is_keyed = False  # whether records are members named by their ids, not elements of an array
     is_ragged = False  # whether hypotheses of a list may have different features
-    takes: tuple[str, ...] = ()  # the fields of a source that not all formats take, but this does
+    takes: tuple[str, ...] = ()  # optional fields of a source that the format takes
 
     def __init__(self) -> None:
         self._rest = ""  # text after the last list, which is passed on before this is read

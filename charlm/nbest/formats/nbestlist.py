@@ -25,8 +25,8 @@ WIDTH = 11
 class NbestList1Format(UtteranceFormat):
     """Version 1, with the feature total: a file, or a folder with one file per utterance.
 
-    The header may be missing. With new scores, only these are written, one log10 per line: for a
-    folder, a folder of scores under the same names.
+    The header may be missing. New scores are written alone, one log10 per line: for a folder, as a
+    folder of scores under the same names.
     """
 
     name = "nbestlist1"

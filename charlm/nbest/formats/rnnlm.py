@@ -13,7 +13,7 @@ from charlm.text.io.lines import split_words
 
 
 class RnnlmFormat(ScoreFileFormat):
-    """Lists without features. With new scores, only these are written, in order, a log10 per line.
+    """Lists without features. New scores are written alone, in order, one log10 per line.
 
     Detected if ids are whole numbers that never decrease, and one has several hypotheses; lists
     with other ids need --format.

@@ -26,7 +26,7 @@ ENDINGS = (*PACKED, ".Z", ".score", ".nbest")  # no part of an utterance's id
 
 
 class ScoresBesideFormat(TemplateFormat):
-    """A format that holds only what its tool writes or reads, so not the new scores."""
+    """A format that holds only what its tool writes or reads, and so no new scores."""
 
     is_alone: ClassVar[bool] = False  # whether every line is a list of its own
 

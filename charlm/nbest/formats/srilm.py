@@ -15,8 +15,8 @@ from charlm.text.io.lines import split_words
 class SrilmFormat(UtteranceFormat):
     """Features am, old_lm, and nwords: a file, or a folder with one file per utterance.
 
-    With new scores, only these are written, one log10 per line: for a folder, a folder of scores
-    under the same names, as `rescore-reweight` and `nbest-lattice` take them beside the lists.
+    New scores are written alone, one log10 per line: for a folder, as a folder of scores under the
+    same names, as `rescore-reweight` and `nbest-lattice` take them beside the lists.
     """
 
     name = "srilm"

@@ -109,14 +109,14 @@ class ListBuilder:
         self._rows: list[Row] = []
         self._gaps: list[str] = []
         self._end = ""  # of the last hypothesis' line
-        # Texts of other lines: there may be thousands in a row, and growing one string would copy.
+        # Other lines in between, maybe thousands: appending each to a string would copy it.
         self._loose: list[str] = []
         self._loose_scored: list[str] = []
         self._scored_gap: str | None = None
         self._has_header = False
 
     def lists(self, rows: Iterable[Row | OtherLine]) -> Iterator[NbestList]:
-        """The lists, each when the next begins, or at once.
+        """The lists, each when the next begins, or at once if every row is a list.
 
         Raises:
             DataError: an id that comes again later, a feature without a number, no hypothesis.

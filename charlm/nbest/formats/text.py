@@ -14,7 +14,7 @@ LOOKED_AT = 1000  # sentences that are checked for an id at the beginning
 
 
 class TextFormat(ScoreFileFormat):
-    """Sentences. With scores, only these are written, one log10 per line: line n for sentence n.
+    """Sentences. Scores are written alone, one log10 per line: line n for sentence n.
 
     A blank line is an empty sentence. Detected if there are no marks of other formats, and at least
     half of the lines do not begin with a word that may be an id.

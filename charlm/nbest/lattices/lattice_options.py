@@ -81,7 +81,7 @@ def feature_names(lattice: Lattice, models: Sequence[str]) -> tuple[str, ...]:
 
 
 def default_weights(lattice: Lattice, models: Sequence[str]) -> dict[str, float]:
-    """The lattice's own scales; new models share half of the language model's in equal parts.
+    """The lattice's own scales; new models share half of the language model's scale equally.
 
     Where a lattice says nothing, Kaldi's acoustic scale is 0.1, durations and SRILM's further
     scores have weight 0, and every other scale is 1.
@@ -127,7 +127,7 @@ def weighing(lattice: Lattice, models: Sequence[str], *, options: LatticeOptions
     rest = weights.get(REST, 0.0)
     own = tuple(weights.get(name, 0.0) for name in names[: len(lattice.names)])
     counted = [weights.get(name, 0.0) for name in models]
-    if REST in names:  # what the old model takes out of the sum comes back by its own weight
+    if REST in names:  # the old model is taken out of the sum and counts by its own weight
         counted = [
             weight - rest if name == OLD else weight
             for name, weight in zip(models, counted, strict=True)

@@ -26,7 +26,7 @@ def rescored_text(rescored: RescoredLattice) -> Piece:
 
 
 def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
-    """The scales at which a decoder reads what `rescored_text` writes, as its options name them."""
+    """The scales at which a decoder must read the written lattice, by the names of its options."""
     if isinstance(rescored.lattice.original, SlfOriginal):
         return dict(slf.DECODER_SCALES)
     return kaldi.decoder_scales(NewScores(rescored.expanded))

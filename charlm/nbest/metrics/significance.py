@@ -22,7 +22,7 @@ from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 from charlm.nbest.metrics.resampling import drawn_sums, interval
 
 SAMPLES = 1000
-LEAST = 1e-300  # a share of sign assignments; smaller ones take much time and change no p
+LEAST = 1e-300  # smallest share of sign assignments kept; others take much time and change no p
 
 
 Unit = Literal["recording", "list"]

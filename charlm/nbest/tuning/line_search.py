@@ -67,7 +67,7 @@ def contenders(problem: Problem, start_F: Floats, *, space: Space) -> Problem:
 
 
 class Breakpoints(NamedTuple):
-    """Where winners change: from left to right within a list; lists are in no order."""
+    """Where winners change: from left to right within a list, lists in no particular order."""
 
     first_L: Ints  # rows that win at the left end
     points_M: Floats  # where they change

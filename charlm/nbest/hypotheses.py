@@ -12,7 +12,7 @@ from typing import Literal
 from charlm.nbest.scorer import WordLogProbs
 
 Dedup = Literal["none", "sum", "max"]  # the common total of hypotheses with the same words
-LARGEST = 1e30  # limit of a feature and a weight: sums of squares of larger ones would overflow
+LARGEST = 1e30  # limit of a feature and a weight; squares of their products are far from overflow
 
 
 class StrippedWords(tuple[str, ...]):

@@ -19,8 +19,8 @@ LEAST = 1e-3  # a word's confidence is printed with three digits
 class AwsFormat(JsonFormat):
     """The feature `confidence` is the sum of the logarithms of the words' confidences.
 
-    Segments have no score of their own: they stand in the order of falling confidence. If an
-    alternative lacks confidences of words, its list has no feature. Lists are numbered from 1.
+    Alternatives have no score of their own: they stand in the order of falling confidence. If one
+    lacks confidences of words, its list has no feature. Lists are numbered from 1.
     """
 
     name = "aws"

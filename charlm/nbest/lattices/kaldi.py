@@ -64,7 +64,7 @@ def _is_row(row: list[str]) -> bool:
 
 
 def read(lines: Lines, *, symbols: Symbols | None = None) -> Iterator[Lattice]:
-    """The lattices, each once the blank line after it has been read.
+    """The lattices, each when the next one begins or the input ends.
 
     Raises:
         DataError: FILE:LINE and what was expected there.

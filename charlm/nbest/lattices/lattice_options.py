@@ -66,7 +66,7 @@ class LatticeOptions:
 class Weighing:
     """The weights of a search: of the lattice's own features, of counts, and of models."""
 
-    weights: Mapping[str, float]  # as the user means them
+    weights: Mapping[str, float]  # by name, as given or by default
     own: tuple[float, ...]  # of the lattice's features
     counts: tuple[float, float]  # of words and unknown words
     models: tuple[float, ...]  # of the answers of each model

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from charlm.errors import ConfigError, DataError
 from charlm.model.contract import Encoder
@@ -121,9 +122,8 @@ def encoded_pieces(
     results = []
     for first in range(0, len(pieces), FORMS_AT_ONCE):
         part = pieces[first : first + FORMS_AT_ONCE]
-        letters_NL = torch.full((len(part), max(map(len, part))), PAD, dtype=torch.int64)
-        for row, piece in enumerate(part):
-            letters_NL[row, : len(piece)] = torch.tensor(piece)
+        lists = [torch.tensor(piece) for piece in part]
+        letters_NL = pad_sequence(lists, batch_first=True, padding_value=PAD)
         forms = Forms(torch.full((len(part),), UNK), letters_NL).to(device)
         results.append(by(forms).float().cpu())
     return torch.cat(results).numpy()

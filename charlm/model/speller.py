@@ -7,6 +7,7 @@ it reads a spelling to its end, however long.
 
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 import torch
@@ -47,9 +48,8 @@ class Speller(nn.Module):
     def encoded(self, spellings: Sequence[str]) -> Tensor:
         """The symbols to predict: letters, then the end of the word, then BEYOND; shape (L, N)."""
         lists = [[*(self.symbols.get(c, ESCAPE) for c in each), MARK] for each in spellings]
-        longest = max(map(len, lists), default=0)
-        rows = [each + [BEYOND] * (longest - len(each)) for each in lists]
-        return torch.tensor(rows, dtype=torch.int64).view(len(rows), longest).t()
+        rows = [*zip_longest(*lists, fillvalue=BEYOND)]
+        return torch.tensor(rows, dtype=torch.int64).view(len(rows), len(lists))
 
     def nll(self, symbols_LN: Tensor, *, dropout: float = 0.0) -> Tensor:
         """The nll of each symbol in nats, (L, N); 0 after a word's end, infinite for an empty word.

@@ -4,6 +4,7 @@ The table has a fixed number of rows. An n-gram's hash decides its row, so n-gra
 The hash reads characters, not their ids, so a row means the same under any vocabulary.
 """
 
+from itertools import zip_longest
 from typing import Annotated, Literal
 
 import torch
@@ -155,13 +156,7 @@ def _bytes_of(inventory: Inventory) -> Tensor:
     marks = {PAD: b"", WORD_START: b"<", WORD_END: b">"}
     spelled = [marks.get(mark, bytes([0xF8 + mark])) for mark in range(N_MARKERS)]
     spelled += [letter.encode() for letter in inventory.characters]
-    longest = max(map(len, spelled))
-    with torch.device("cpu"):
-        # As in fastText's code: a byte is signed, and is sign-extended to 32 bits.
-        return torch.tensor(
-            [
-                [b if b < 0x80 else b | 0xFFFFFF00 for b in each]
-                + [NO_BYTE] * (longest - len(each))
-                for each in spelled
-            ]
-        )
+    # As in fastText's code: a byte is signed, and is sign-extended to 32 bits.
+    signed = ([b if b < 0x80 else b | 0xFFFFFF00 for b in each] for each in spelled)
+    columns = [*zip_longest(*signed, fillvalue=NO_BYTE)]
+    return torch.tensor(columns, device="cpu").t().contiguous()

@@ -123,13 +123,9 @@ class BatchSource:
     ranks: Ranks = ALONE  # decides which share of a batch is made
     input_noise: float = 0.0  # largest share of a word's input tokens that are replaced
 
-    def generator(self, epoch: int) -> np.random.Generator:
-        """The generator for the draws of an epoch."""
-        return np.random.default_rng((self.seed, epoch))
-
-    def noise_generator(self, epoch: int, step: int) -> np.random.Generator:
-        """The generator for the draws of a step."""
-        return np.random.default_rng((self.seed, epoch, step))
+    def generator(self, epoch: int, *step: int) -> np.random.Generator:
+        """The generator for the draws of an epoch, or of one of its steps."""
+        return np.random.default_rng((self.seed, epoch, *step))
 
 
 class Batches(ABC):
@@ -167,8 +163,7 @@ class Batches(ABC):
         n_words, columns = self.source.inventory.n_words, self.source.ranks.columns
         whole = BatchCounts.of(targets)
         if self.noise is not None:  # before the batch is shared out, so that all shares agree
-            generator = self.source.noise_generator(self.epoch, step)
-            inputs = self.noise.replace(inputs, generator)
+            inputs = self.noise.replace(inputs, self.source.generator(self.epoch, step))
         if inputs[:, columns].size:
             inputs, targets = inputs[:, columns], targets[:, columns]
         else:  # one of several processes may have nothing to predict

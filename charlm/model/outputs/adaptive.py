@@ -3,8 +3,9 @@
 Its speed depends on ids that are assigned by falling count, as in an inventory.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Annotated
 
 import torch
@@ -111,10 +112,6 @@ class AdaptiveSoftmax(Output):
 
 def chosen_cutoffs(counts: Sequence[int]) -> tuple[int, ...]:
     """How many words make up each of SHARES of the text; each at least 1, and less than all."""
-    total, so_far = sum(counts), 0
-    reached: list[int] = []
-    for number, count in enumerate(counts, 1):
-        so_far += count
-        while len(reached) < len(SHARES) and 100 * so_far >= SHARES[len(reached)] * total:
-            reached.append(min(number, len(counts) - 1))
-    return tuple(sorted(set(reached)))
+    per_cent = [100 * so_far for so_far in accumulate(counts)]
+    reached = (bisect_left(per_cent, share * sum(counts)) + 1 for share in SHARES)
+    return tuple(sorted({min(number, len(counts) - 1) for number in reached}))

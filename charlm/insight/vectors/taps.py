@@ -157,7 +157,7 @@ class Vectors:
             for each in readings:
                 if not each.is_known:
                     raise ConfigError(self.refusal(each, OUTPUT))
-            result[OUTPUT] = self.output_vectors[torch.from_numpy(numbers)].float().cpu()
+            result[OUTPUT] = self.of_words(numbers, tap=OUTPUT)
         return {tap: result[tap] for tap in taps}
 
     def of_words(self, numbers: Ids, *, tap: str) -> Tensor:

@@ -12,7 +12,7 @@ from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import asked_words
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
-from charlm.insight.vectors.taps import ReadWord, Vectors
+from charlm.insight.vectors.taps import ReadWord, Vectors, with_at
 from charlm.options import keywords
 from charlm.text.io.files import atomic_write
 from charlm.text.io.overwrite import keeps_inputs
@@ -32,7 +32,7 @@ class WrittenVectors:
     dim: int
 
     def to_dict(self) -> dict[str, object]:
-        return {"file": self.file, "at": self.tap, "n_words": self.n_words, "dim": self.dim}
+        return with_at(vars(self))
 
 
 @keeps_inputs("path")

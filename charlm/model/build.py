@@ -21,7 +21,7 @@ ENCODER = Family("encoder", Encoder, ENCODERS)
 CONTEXT = Family("context", Context, CONTEXTS)
 # An output gets (input width, inventory, encoder); an encoder within it gets only the inventory.
 OUTPUT = Family("output", Output, OUTPUTS, inner=[(ENCODER, slice(1, 2))])
-PLACES = ("encoder", "context", "output")
+PARTS: Mapping[str, Family] = {each.noun: each for each in (ENCODER, CONTEXT, OUTPUT)}
 
 
 class _Undrawn(TorchFunctionMode):
@@ -63,9 +63,9 @@ def build_model(
         ConfigError: an unknown part or option, a wrong value, or parts that do not fit together.
     """
     for place in settings:
-        if place not in (*PLACES, "recipe"):
+        if place not in (*PARTS, "recipe"):
             raise ConfigError(
-                f"unknown part {shown(place)}; expected one of {', '.join(PLACES)}, or recipe"
+                f"unknown part {shown(place)}; expected one of {', '.join(PARTS)}, or recipe"
             )
     resolved: Settings = {}
 

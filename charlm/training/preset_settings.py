@@ -3,12 +3,12 @@
 Ranges and meanings come from the annotations of the parts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from charlm.model.build import CONTEXT, ENCODER, OUTPUT, build_model, without_memory
+from charlm.model.build import PARTS, build_model, without_memory
 from charlm.presets import preset
 from charlm.settings import (
     Family,
@@ -26,7 +26,6 @@ from charlm.training.recipe.recipe import FAMILIES, Recipe, build_recipe
 
 N_WORDS = 10_000  # as in PTB, for which the presets' numbers of classes are meant
 
-PARTS: Mapping[str, Family] = {"encoder": ENCODER, "context": CONTEXT, "output": OUTPUT}
 KINDS = {int: "a whole number", float: "a number", bool: "true, false", str: "a file"}
 
 
@@ -70,23 +69,15 @@ def described_settings(name: str, overrides: Sequence[str] = ()) -> list[Describ
     """
     settings = all_settings(name, overrides)
     recipe = settings["recipe"]
-    return [
-        *(
-            each
-            for place, family in PARTS.items()
-            for each in _part(family, settings[place], place)
-        ),
-        *(
-            _option(f"recipe.{option}", recipe[option], annotation)
-            for option, (annotation, _) in options_of(Recipe).items()
-            if option not in FAMILIES
-        ),
-        *(
-            each
-            for option, family in FAMILIES.items()
-            for each in _part(family, recipe[option], f"recipe.{option}")
-        ),
-    ]
+    found: list[DescribedSetting] = []
+    for place, family in PARTS.items():
+        found += _part(family, settings[place], place)
+    for option, (annotation, _) in options_of(Recipe).items():
+        if option not in FAMILIES:
+            found.append(_option(f"recipe.{option}", recipe[option], annotation))
+    for option, family in FAMILIES.items():
+        found += _part(family, recipe[option], f"recipe.{option}")
+    return found
 
 
 def _part(family: Family, settings: Settings, path: str) -> Iterator[DescribedSetting]:

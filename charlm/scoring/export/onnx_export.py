@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.model.build import PLACES
+from charlm.model.build import PARTS
 from charlm.model.contract import Context, Encoder, Output, state_leaves, with_leaves
 from charlm.model.forms import Forms
 from charlm.model.outputs.vocabulary import VocabularyVectors
@@ -170,7 +170,7 @@ def require_exporter(option: str) -> None:
 
 def require_exportable(run: LoadedRun) -> None:
     """Raises ConfigError that names a part which cannot be exported."""
-    for place in PLACES:
+    for place in PARTS:
         for kind in _kinds(run.settings[place]):
             reason = REFUSED.get(f"{place} {kind!r}")
             if reason is not None:
@@ -326,7 +326,7 @@ def _checked(run: LoadedRun, folder: Path) -> float:
     """The largest difference from torch; refuses an export beyond the tolerance."""
     largest = largest_difference(run, folder)
     if not largest <= TOLERANCE:
-        parts = " or ".join(f"{place} {run.settings[place]['type']!r}" for place in PLACES)
+        parts = " or ".join(f"{place} {run.settings[place]['type']!r}" for place in PARTS)
         raise ConfigError(
             f"{run.path}: --onnx: what was exported differs from torch by {largest:.2g}; expected "
             f"at most {TOLERANCE:g}; {parts} cannot be exported"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain
 
-from charlm.errors import ConfigError
 from charlm.insight.pictures import (
     bands,
     curves,
@@ -55,9 +54,3 @@ def draw(name: str, subject: Subject) -> Drawn:
         drawn = PICTURES[name](subject)
     written = {c for row in drawn.rows for cell in row if isinstance(cell, str) for c in cell}
     return replace(drawn, lacking="".join(c for c in lacking if c in written))
-
-
-def require_picture(name: str) -> None:
-    """Raises ConfigError for a picture that does not exist."""
-    if name not in PICTURES:
-        raise ConfigError(f"--picture {name!r}: expected one of {', '.join(PICTURES)}")

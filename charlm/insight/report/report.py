@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw, require_picture
+from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.charts import charts_of
 from charlm.insight.report.content import Json, content_of
@@ -86,7 +86,8 @@ def _check(options: ReportOptions) -> None:
     require_place(data_out, option="--data-out")
     require_distinct({"--out": options.out, "--data-out": data_out})
     if picture is not None:
-        require_picture(picture)
+        if picture not in PICTURES:
+            raise ConfigError(f"--picture {picture!r}: expected one of {', '.join(PICTURES)}")
         canvas.require_format(options.out or f"{picture}.png")
         if pictures is not None:
             raise ConfigError("found both --picture and --pictures; expected one of them; give one")

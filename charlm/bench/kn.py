@@ -4,6 +4,7 @@ Both estimates go from a text file to an ARPA file. lmplz runs as a separate pro
 not in the figures of this process.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +63,13 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
     text = corpus(options.data, n_tokens=options.tokens, seed=options.seed)
     with text as folder, TemporaryDirectory() as work:
         train, arpa = split_path(folder, "train"), Path(work) / "model.arpa"
-        paths = {ESTIMATE: lambda: _estimate(train, arpa, plan=plan)}
+        paths: dict[str, Callable[[], object]] = {
+            ESTIMATE: lambda: write_arpa(estimated(train, plan, for_arpa=True)[0], arpa)
+        }
         if program is not None:
-            paths[LMPLZ] = lambda: _estimate_by_lmplz(train, arpa, plan=plan, program=program)
+            paths[LMPLZ] = lambda: estimate_with_lmplz(
+                read_sentences(train), arpa, program=program, order=plan.order, prune=plan.prune
+            )
         timings = in_turns(paths, repetitions=options.repetitions, warm_up=False)
         model, _, _ = estimated(train, plan)
         sentences = list(read_sentences(split_path(folder, "test")))
@@ -82,14 +87,3 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
             n_ngrams=model.n_ngrams,
             timings=timings,
         )
-
-
-def _estimate(text: Path, out: Path, *, plan: EstimationPlan) -> None:
-    model, _, _ = estimated(text, plan, for_arpa=True)
-    write_arpa(model, out)
-
-
-def _estimate_by_lmplz(text: Path, out: Path, *, plan: EstimationPlan, program: Path) -> None:
-    estimate_with_lmplz(
-        read_sentences(text), out, program=program, order=plan.order, prune=plan.prune
-    )

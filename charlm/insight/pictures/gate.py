@@ -52,13 +52,9 @@ def draw(subject: Subject) -> Drawn:
         axes.grid(alpha=0.25)
     legend_below(figure)
     header = ("rank", "word", "gate", "word_norm", "char_norm")
-    columns = (found.gates_N, found.word_norms_N, found.char_norms_N)
-    rows = [
-        (rank, word, float(gate), float(of_word), float(of_char))
-        for rank, (word, gate, of_word, of_char) in enumerate(
-            zip(found.words, *columns, strict=True), 1
-        )
-    ]
+    numbers = (found.gates_N, found.word_norms_N, found.char_norms_N)
+    columns = (found.ranks.tolist(), found.words, *(each.tolist() for each in numbers))
+    rows = zip(*columns, strict=True)
     return Drawn(figure, header, [(None, UNK_WORD, found.unk_gate, None, None), *rows])
 
 

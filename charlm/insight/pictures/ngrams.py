@@ -50,11 +50,7 @@ def draw(subject: Subject) -> Drawn:
         )
     label_plane(axes, found.plane.shares)
     legend_below(figure, markerscale=2)
-    rows = [
-        (ngram, kind, n_words, float(x), float(y))
-        for ngram, kind, n_words, (x, y) in zip(
-            found.ngrams, found.kinds, found.n_words, points_N2, strict=True
-        )
-    ]
+    columns = (found.ngrams, found.kinds, found.n_words, *points_N2.T.tolist())
+    rows = list(zip(*columns, strict=True))
     assert set(LOOKS) == set(KINDS)
     return Drawn(figure, ("ngram", "kind", "n_words", "x", "y"), rows)

@@ -39,13 +39,8 @@ def draw(subject: Subject) -> Drawn:
     from matplotlib.figure import Figure
 
     reading = subject.reading
-    kinds = dict(
-        zip(
-            ("least expected", "most expected"),
-            extreme_sentences(reading.sentences, reading.scores(0, "carried"), n=N_SENTENCES),
-            strict=True,
-        )
-    )
+    extremes = extreme_sentences(reading.sentences, reading.scores(0, "carried"), n=N_SENTENCES)
+    kinds = dict(zip(("least expected", "most expected"), extremes, strict=True))
     figure = Figure(layout="constrained")
     axes = figure.subplots()
     colours = LinearSegmentedColormap.from_list("surprisal", [LIGHT, DARK])

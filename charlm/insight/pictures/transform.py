@@ -29,13 +29,9 @@ def draw(subject: Subject) -> Drawn:
             label=f"{name}mean {gate.mean:.2f}; {gate.n_switching} of {gate.n_dimensions} "
             "dimensions\nare below 0.1 on some word and above 0.9 on another",
         )
-        edges = gate.edges.tolist()
-        rows += [
-            (gate.layer, low, high, int(count), float(share))
-            for low, high, count, share in zip(
-                edges, edges[1:], gate.counts_B, shares_B, strict=False
-            )
-        ]
+        edges = gate.edges
+        columns = (each.tolist() for each in (edges[:-1], edges[1:], gate.counts_B, shares_B))
+        rows += [(gate.layer, *numbers) for numbers in zip(*columns, strict=True)]
     axes.set(
         xlabel="gate: 0 carries a number on, 1 makes it anew",
         ylabel="share of all values",

@@ -40,10 +40,7 @@ def draw(subject: Subject) -> Drawn:
         name.set_path_effects([withStroke(linewidth=2, foreground="white")])
     figure.colorbar(drawn, ax=axes, label="occurrences in the training text, log10", shrink=0.7)
     label_plane(axes, found.plane.shares)
-    rows = [
-        (word, count, float(x), float(y))
-        for word, count, (x, y) in zip(found.words, found.counts, points_N2, strict=True)
-    ]
+    rows = list(zip(found.words, found.counts, *points_N2.T.tolist(), strict=True))
     return Drawn(figure, ("word", "count", "x", "y"), rows)
 
 

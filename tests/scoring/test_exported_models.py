@@ -132,6 +132,20 @@ def test_neighbours_are_those_of_the_run(
         assert [near.similarity for near in ours.nearest] == pytest.approx(similarities, abs=1e-5)
 
 
+def test_neighbours_take_the_threads_asked_for(
+    tiny_onnx: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int | None] = []
+
+    def opened(path: Path, *, threads: int | None = None) -> OnnxModel:
+        asked.append(threads)
+        return OnnxModel(path, threads=threads)
+
+    monkeypatch.setattr("charlm.insight.vectors.neighbours.OnnxModel", opened)
+    charlm.neighbours("cat", model=tiny_onnx, threads=1)
+    assert asked == [1]
+
+
 def test_a_word_without_a_character_of_the_model_has_no_neighbours(
     models: tuple[charlm.Model, charlm.ExportedModel],
 ) -> None:

@@ -28,7 +28,7 @@ def neighbours(options: NeighboursOptions) -> tuple[Neighbourhood, ...]:
     """
     path = which_run(options.model)
     if is_exported(path):
-        return exported_neighbours(OnnxModel(path), options)
+        return exported_neighbours(OnnxModel(path, threads=options.threads), options)
     from charlm.insight.vectors.inputs import open_vectors
     from charlm.insight.vectors.run_neighbours import neighbours_in
 

@@ -11,7 +11,12 @@ from itertools import islice
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbourhood
-from charlm.insight.vectors.nn_options import SpellingDistanceOptions, VectorsOptions
+from charlm.insight.vectors.nn_options import (
+    SpellingDistanceOptions,
+    TapOptions,
+    VectorsOptions,
+    shared,
+)
 from charlm.insight.vectors.run_neighbours import neighbours_in
 from charlm.insight.vectors.taps import ALL, with_at
 from charlm.nbest.metrics.error_rates import CharacterErrorRate
@@ -44,15 +49,8 @@ def spelling_distance(options: SpellingDistanceOptions) -> tuple[SpellingDistanc
         ConfigError: as `neighbours`; no words of letters.
         DataError: a run that is not what was expected.
     """
-    opened = open_vectors(
-        VectorsOptions(
-            model=options.model,
-            at=ALL if options.at is None else options.at,
-            device=options.device,
-            tell=options.tell,
-            raw=True,
-        )
-    )
+    at = ALL if options.at is None else options.at
+    opened = open_vectors(VectorsOptions(**{**shared(options, TapOptions), "at": at}, raw=True))
     run = opened.vectors.run
     known = run.inventory.words[UNK + 1 :]
     words = list(islice(filter(is_of_letters, known), options.n_words))

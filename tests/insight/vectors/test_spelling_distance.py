@@ -8,6 +8,7 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError
+from charlm.insight.vectors import inputs
 from charlm.insight.vectors.spelling_distance import spelling_distance
 
 MakeRun = Callable[..., Path]
@@ -58,6 +59,15 @@ def test_all_taps_but_gates_are_compared_unless_one_is_said(tiny_run: Path) -> N
     pairs = [(each.form, n.word) for each in near for n in each.nearest]
     mean = sum(slow_distance(*pair) for pair in pairs) / len(pairs)
     assert one.mean_distance == pytest.approx(mean)
+
+
+def test_the_threads_asked_for_are_used(
+    run_of_vectors: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(inputs, "set_threads", asked.append)
+    spelling_distance(1, model=run_of_vectors({"cat": [1.0, 0.0]}), device="cpu", threads=3)
+    assert asked == [3]
 
 
 def test_a_vocabulary_without_words_of_letters_is_one_line(run_of_vectors: MakeRun) -> None:

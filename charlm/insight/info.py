@@ -14,10 +14,9 @@ from charlm.insight.info_choice import Choice, choice, state_of
 from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
 from charlm.options import keywords
-from charlm.run.card import kept_ppl
 from charlm.run.folder import MODEL, RUN, RunInfo, is_by_sentence, load_info
 from charlm.run.history import best_record, history_of, total_seconds
-from charlm.run.stored_weights import LoadedRun, empty_model, load_run, load_words
+from charlm.run.stored_weights import LoadedRun, empty_model, kept_ppl, load_run, load_words
 from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr

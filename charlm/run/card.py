@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from charlm.run.folder import CARD, MODEL, RunInfo, is_by_sentence
+from charlm.run.folder import CARD, RunInfo, is_by_sentence
 from charlm.run.history import best_record, shown_ppl, total_seconds
-from charlm.run.stored_weights import read_meta
+from charlm.run.stored_weights import kept_ppl
 from charlm.text.io.files import write_bytes
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -46,19 +46,6 @@ def save_card(
         "",
     ]
     write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
-
-
-def kept_ppl(folder: Path, *, ppl: float) -> tuple[float, float]:
-    """The validation perplexity of the stored weights, and their softmax temperature.
-
-    These are `ppl`, the perplexity of the best epoch, and 1, unless a temperature was set after the
-    last epoch.
-    """
-    meta = read_meta(folder / MODEL)
-    found = meta.get("valid_ppl", ppl), meta.get("temperature", 1.0)
-    if not all(type(each) is float for each in found) or found[1] == 1.0:
-        return ppl, 1.0
-    return found
 
 
 def _rows(

@@ -254,3 +254,16 @@ def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> La
     except ConfigError as error:
         raise DataError(f"{folder / RUN}: {error}") from None
     return model
+
+
+def kept_ppl(folder: Path, *, ppl: float) -> tuple[float, float]:
+    """The validation perplexity of the stored weights, and their softmax temperature.
+
+    These are `ppl`, the perplexity of the best epoch, and 1, unless a temperature was set after the
+    last epoch.
+    """
+    meta = read_meta(folder / MODEL)
+    found = meta.get("valid_ppl", ppl), meta.get("temperature", 1.0)
+    if not all(type(each) is float for each in found) or found[1] == 1.0:
+        return ppl, 1.0
+    return found

@@ -12,9 +12,9 @@ from typing import Any
 from charlm.errors import TrainingError
 from charlm.options import keywords
 from charlm.processes.command import First, Machine, run_command
-from charlm.run.card import kept_ppl
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
+from charlm.run.stored_weights import kept_ppl
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.paths import make_folder
 from charlm.training.loop.trainer import Trainer

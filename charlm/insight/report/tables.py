@@ -14,9 +14,9 @@ from charlm.errors import DataError
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.text_reading import ScoredLine, extreme_sentences
-from charlm.run.card import kept_ppl
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
+from charlm.run.stored_weights import kept_ppl
 from charlm.scoring.evaluation.comparison.across import Table
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.scoring.evaluation.comparison.scores import Scores

@@ -54,11 +54,16 @@ def read_arpa_head(
 
 
 def read_arpa(
-    path: str | Path, *, encoding: str = UTF8, digest: Digest | None = None
+    path: str | Path,
+    *,
+    words: Sequence[str] = (),
+    encoding: str = UTF8,
+    digest: Digest | None = None,
 ) -> BackoffModel:
     """The model in an ARPA file, plain or compressed; it is read once, so that a pipe will do.
 
-    `digest` is fed all bytes of the file, also those after the model.
+    `words` come first among its words, whether the file lists them or not. `digest` is fed all
+    bytes of the file, also those after the model.
 
     Raises:
         ConfigError: no such encoding.
@@ -72,7 +77,7 @@ def read_arpa(
         reader.end()
         while digest is not None and file.read(rules.longest):
             pass
-    return _model(sections, name)
+    return _model(sections, name, words=words)
 
 
 @dataclass
@@ -285,14 +290,12 @@ def _number(text: bytes) -> float:
         return math.nan
 
 
-def _model(sections: list[_Section], name: str) -> BackoffModel:
-    """The n-grams sorted by key, words renumbered with the three marks first."""
-    in_file = {word: number for number, word in enumerate(sections[0].words)}
-    words = (*MARKS, *(word for word in in_file if word not in MARKS))
-    new_ids = np.empty(len(in_file), np.int32)
-    for number, word in enumerate(words):
-        if word in in_file:
-            new_ids[in_file[word]] = number
+def _model(sections: list[_Section], name: str, *, words: Sequence[str]) -> BackoffModel:
+    """The n-grams sorted by key, words renumbered with the three marks and `words` first."""
+    in_file = sections[0].words
+    numbers = {word: n for n, word in enumerate(dict.fromkeys((*MARKS, *words, *in_file)))}
+    new_ids = np.array([numbers[word] for word in in_file], np.int32)
+    words = tuple(numbers)
     orders: list[Grams] = []
     for n, section in enumerate(sections, 1):
         ids = new_ids[np.concatenate([np.empty((0, n), np.int32), *section.ids])]
@@ -325,4 +328,5 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
             )
         highest = n == len(sections)
         orders.append(Grams(keys, probs[by_key], NONE if highest else backoffs[by_key]))
-    return BackoffModel(words, tuple(orders), source=name, n_unlisted=len(words) - len(in_file))
+    unlisted = frozenset(numbers.keys() - in_file)
+    return BackoffModel(words, tuple(orders), source=name, unlisted=unlisted)

@@ -58,7 +58,7 @@ class BackoffModel:
     words: tuple[str, ...]
     orders: tuple[Grams, ...]
     source: str = "model"  # what messages call it
-    n_unlisted: int = 0  # words that the file does not list, which get nothing
+    unlisted: frozenset[str] = frozenset()  # words that its file does not list, which get nothing
 
     precision = "fp64"
 
@@ -70,7 +70,7 @@ class BackoffModel:
     def sizes(self) -> tuple[int, ...]:
         """The n-grams of each order, as the model's file lists them."""
         n_words, *further = map(len, self.orders)
-        return (n_words - self.n_unlisted, *further)
+        return (n_words - len(self.unlisted), *further)
 
     @property
     def n_ngrams(self) -> int:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -16,9 +17,9 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa, read_arpa_head
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.combination import in_common
 from charlm.ngram.kenlm_model import BINARY_MAGIC, is_kenlm_binary
-from charlm.ngram.source import file_in_signature, loaded
+from charlm.ngram.load import load_ngram
+from charlm.ngram.source import file_in_signature
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import MARKS, inventory_of, text_in
 from charlm.run.exported_folder import is_exported
@@ -79,7 +80,8 @@ def members_in_common(options: MixOptions, kinds: Sequence[Kind]) -> dict[int, B
     """The ARPA files that are mixed over all their words, by their place among the streams.
 
     They are those that are to become one file, and those whose words differ while no run says what
-    the words are. Empty where each can be asked as it is.
+    the words are. Empty where each can be asked as it is. As under SRILM's `-mix-lm`, a model gives
+    nothing to a word that it lacks, which is not its `<unk>`.
     """
     streams = options.all_streams
     places = [
@@ -87,14 +89,13 @@ def members_in_common(options: MixOptions, kinds: Sequence[Kind]) -> dict[int, B
         for place, kind in enumerate(kinds)
         if kind == "n-gram" and not is_kenlm_binary(streams[place])
     ]
-    if options.arpa is None:
-        if "run" in kinds or len(places) < 2:
-            return {}
-        heads = (read_arpa_head(streams[n], encoding=options.encoding)[1] for n in places)
-        if len({frozenset((*MARKS, *words)) for words in heads}) == 1:
-            return {}
-    models = [read_arpa(streams[place], encoding=options.encoding) for place in places]
-    return dict(zip(places, in_common(models), strict=True))
+    if "run" in kinds or len(places) < 2:
+        return {}
+    heads = [read_arpa_head(streams[n], encoding=options.encoding)[1] for n in places]
+    if options.arpa is None and len({frozenset((*MARKS, *words)) for words in heads}) < 2:
+        return {}
+    words = tuple(dict.fromkeys(chain(*heads)))
+    return {n: read_arpa(streams[n], words=words, encoding=options.encoding) for n in places}
 
 
 def answers(
@@ -162,9 +163,8 @@ def vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> 
 class _Collector:
     """Collects the scored sentences of each text."""
 
-    def __init__(self, source: str | Path, *, n_lacking: int = 0) -> None:
+    def __init__(self, source: str | Path) -> None:
         self.source = str(source)
-        self._n_lacking = n_lacking
         self.results: list[WordScores] = []
         self._words: list[str] = []
         self._log10_probs: list[float] = []
@@ -177,14 +177,7 @@ class _Collector:
         log10_probs, signature = np.array(self._log10_probs), result.signatures[state]
         n_wasted = sum(result.hidden_words.values())
         self.results.append(
-            WordScores(
-                self.source,
-                tuple(self._words),
-                log10_probs,
-                signature,
-                n_wasted=n_wasted,
-                n_lacking=self._n_lacking,
-            )
+            WordScores(self.source, tuple(self._words), log10_probs, signature, n_wasted)
         )
         self._words.clear()
         self._log10_probs.clear()
@@ -198,7 +191,7 @@ def _all_words(members: Mapping[int, BackoffModel]) -> Inventory | None:
 
 
 def _n_lacking(model: BackoffModel) -> int:
-    return int(np.isneginf(model.orders[0].log10_probs[len(MARKS) :]).sum())
+    return len(model.unlisted.difference(MARKS))
 
 
 def _of_ngram(
@@ -209,15 +202,11 @@ def _of_ngram(
     vocabulary: Inventory | None,
     options: MixOptions,
 ) -> list[WordScores]:
-    if member is None:
-        model, info = loaded(path, engine="auto", encoding=options.encoding)
-        in_signature, n_lacking = info.in_signature, 0
-    else:
-        model, n_lacking = member, _n_lacking(member)
-        in_signature = file_in_signature(member, sha256_of(path))
+    model = load_ngram(path, encoding=options.encoding) if member is None else member
+    in_signature = file_in_signature(model, sha256_of(path))
     rules = replace(TEXT, encoding=options.encoding)
     _tell(options, path, texts)
-    heard = _Collector(path, n_lacking=n_lacking)
+    heard = _Collector(path)
     for text in texts:
         result = evaluate_ngram(
             model,
@@ -227,7 +216,8 @@ def _of_ngram(
             on_sentence=heard.add,
         )
         heard.close(result, state=STATE)
-    return heard.results
+    n_lacking = 0 if member is None else _n_lacking(member)
+    return [replace(scores, n_lacking=n_lacking) for scores in heard.results]
 
 
 def _of_run(

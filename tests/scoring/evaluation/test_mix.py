@@ -131,6 +131,13 @@ def test_arpa_files_of_different_words_are_mixed_over_all_of_them(out: str | Non
         assert result.arpa.sizes == (6, 1)
 
 
+def test_a_word_that_an_arpa_file_lists_with_probability_0_is_not_one_that_it_lacks() -> None:
+    Path("zero").write_text(arpa({"<unk>": 0.3, "<s>": 0, "</s>": 0.3, "a": 0.4, "b": 0}))
+    result = mix(["lm", "zero"], text="text", weights=[0.5, 0.5], arpa="both.arpa")
+    assert [each.n_lacking for each in result.streams] == [0, 0]
+    assert all("|vocab:" not in (each.signature or "") for each in result.streams)
+
+
 def test_the_words_of_arpa_files_are_compared_in_their_encoding() -> None:
     for name in ("latin", "other"):
         text = arpa({"<s>": 0, "<unk>": 0.1, "</s>": 0.3, "ä": 0.6})

@@ -32,10 +32,11 @@ from charlm.text.perplexity.perplexity import (
     counts_of,
     log10_sums,
 )
-from charlm.text.perplexity.signature import signature
+from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
 from charlm.text.perplexity.spelled_words import Spelling, Spells, spelling_of
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.version import __version__
 
 SPLIT = "test"  # of a corpus directory, the default
 
@@ -181,17 +182,24 @@ def _signatures(
     speller: Spells | None,
     adaptation: str,
 ) -> dict[str, str]:
+    """By state; that of a file names no split, and a carried state is one stream over the text."""
     return {
-        state: signature(
-            text,
-            model_sha256=model.weights_sha256,
-            vocabulary_sha256=model.inventory.sha256,
-            split="" if options.data is None else options.split or SPLIT,
-            state=state,
-            oov_input=model.oov_input,
-            precision=options.precision,
-            speller_sha256=speller.sha256 if speller else "",
+        state: joined_signature(
+            {
+                "charlm": __version__,
+                "model": model.weights_sha256[:HASH_DIGITS],
+                "vocab": model.inventory.sha256[:HASH_DIGITS],
+                "data": text.sha256[:HASH_DIGITS],
+                "split": "" if options.data is None else options.split or SPLIT,
+                "streams": "1" if state == "carried" else "",
+                "state": state,
+                "start": END_WORD,
+                "oov_input": model.oov_input,
+                "norm": normalisation_name(text.normalisation),
+                "precision": options.precision,
+                "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else "",
+                "adapt": adaptation,
+            }
         )
-        + (f"|adapt:{adaptation}" if adaptation else "")
         for state in options.states(model)
     }

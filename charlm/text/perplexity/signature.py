@@ -4,44 +4,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.tokens import END_WORD
-from charlm.version import __version__
 
 HASH_DIGITS = 12  # of a SHA-256
-
-
-def signature(
-    text: ReadText,
-    *,
-    model_sha256: str,
-    vocabulary_sha256: str,
-    split: str,
-    state: str,
-    oov_input: str,
-    precision: str,
-    speller_sha256: str = "",
-) -> str:
-    """The signature of a neural model's perplexity of a text, once that has been read to its end.
-
-    `split` is empty if files were given. A carried state means one stream over the whole text.
-    """
-    told = {
-        "charlm": __version__,
-        "model": model_sha256[:HASH_DIGITS],
-        "vocab": vocabulary_sha256[:HASH_DIGITS],
-        "data": text.sha256[:HASH_DIGITS],
-        "split": split,
-        "streams": "1" if state == "carried" else "",
-        "state": state,
-        "start": END_WORD,
-        "oov_input": oov_input,
-        "norm": normalisation_name(text.normalisation),
-        "precision": precision,
-        "open-vocabulary": speller_sha256[:HASH_DIGITS],
-    }
-    return joined_signature(told)
 
 
 def joined_signature(told: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.labels import is_word
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation import NO_RULES
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
 from charlm.text.io.files import open_bytes
 from charlm.text.io.lines import CORPUS, LineRules
@@ -62,14 +62,13 @@ def vocabulary_or_list_at(path: str | Path) -> Inventory:
         with open_bytes(path) as file:
             if file.read(1) == b"{":  # our JSON
                 return vocabulary_at(path)
-    return inventory_of(read_word_list(path))
+    return listed_inventory(read_word_list(path))
 
 
-def inventory_of(words: Iterable[str]) -> Inventory:
+def listed_inventory(words: Iterable[str]) -> Inventory:
     """A vocabulary of words, beside `</s>` and `<unk>`, for texts that stay as they are."""
     all_words = (END_WORD, UNK_WORD, *words)
-    counts = (0,) * len(all_words)
-    return Inventory(all_words, counts, (), normalisation=Normalisation(unicode="none"))
+    return Inventory(all_words, (0,) * len(all_words), (), normalisation=NO_RULES)
 
 
 def noise_of(inventory: Inventory | None) -> frozenset[str]:

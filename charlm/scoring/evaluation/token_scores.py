@@ -21,7 +21,7 @@ from charlm.ngram.kenlm_model import BINARY_MAGIC, is_kenlm_binary
 from charlm.ngram.load import load_ngram
 from charlm.ngram.source import file_in_signature
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
-from charlm.ngram.word_ids import MARKS, inventory_of, text_in
+from charlm.ngram.word_ids import MARKS, listed_inventory, text_in
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import RUN
 from charlm.scoring.evaluation.mix_options import MixOptions
@@ -187,7 +187,7 @@ def _all_words(members: Mapping[int, BackoffModel]) -> Inventory | None:
     """The words of models of different words; None if each knows them all."""
     if not any(map(_n_lacking, members.values())):
         return None
-    return inventory_of(next(iter(members.values())).words[len(MARKS) :])
+    return listed_inventory(next(iter(members.values())).words[len(MARKS) :])
 
 
 def _n_lacking(model: BackoffModel) -> int:

@@ -20,6 +20,7 @@ from charlm.nbest.repairs import Notices, filled
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.nbest.weights import Weights, rescored
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
+from charlm.text.corpus.sentences import in_batches
 
 SAMPLE = 256  # texts that are kept to measure a number format's deviation
 
@@ -198,7 +199,7 @@ class Pipeline:
     dedup: Dedup = "none"  # how hypotheses with the same words count together
     # Features that a hypothesis lacks, and others of its list or of the first list have.
     allow_missing: bool = False
-    at_once: int = 4096
+    at_once: int = 4096  # hypotheses scored together, or more; 0: each list alone
     weights: Weights | None = None  # the chosen ones
     counts: ListCounts = field(default_factory=ListCounts)
     notices: Notices = field(default_factory=Notices)
@@ -210,7 +211,8 @@ class Pipeline:
             for nbest in lists:
                 yield self.one(nbest)
             return
-        for batch in in_batches(map(self._whole, lists), at_once=self.at_once):
+        whole = map(self._whole, lists)
+        for batch in in_batches(whole, size=self.at_once, size_of=lambda x: len(x.hypotheses)):
             for scored in self.rescorer.score(batch):
                 yield self._finished(scored)
 
@@ -255,17 +257,3 @@ class Pipeline:
         if self.on_list is not None:
             self.on_list(scored, result, weights=self.weights)
         return result
-
-
-def in_batches(lists: Iterable[NbestList], *, at_once: int) -> Iterator[list[NbestList]]:
-    """Batches of lists with at least `at_once` hypotheses together; 0: each list alone."""
-    batch: list[NbestList] = []
-    n_hypotheses = 0
-    for nbest in lists:
-        batch.append(nbest)
-        n_hypotheses += len(nbest.hypotheses)
-        if n_hypotheses >= at_once:
-            yield batch
-            batch, n_hypotheses = [], 0
-    if batch:
-        yield batch

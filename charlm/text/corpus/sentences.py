@@ -1,7 +1,8 @@
 """A corpus directory, and the sentences of its texts as lists of words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from charlm.errors import DataError
 from charlm.text.corpus.normalisation import Normalisation
@@ -14,6 +15,7 @@ from charlm.text.io.table_lines import LOOKED_AT, MOST_CHARACTERS, refuse_csv_by
 # Tokens of a text that are scored together, or one sentence if it is longer: another block, other
 # last bits.
 BLOCK = 1 << 16
+Item = TypeVar("Item")
 HOW_TO_MAKE_IT = "`charlm prep FILE --out DIR` makes such a folder of raw text"
 
 
@@ -93,13 +95,20 @@ def sentence_of(line: str, normalisation: Normalisation | None, *, where: str) -
 
 def blocks(sentences: Iterable[list[str]], *, size: int) -> Iterator[list[list[str]]]:
     """Sentences in lists of about `size` tokens, at least one sentence each."""
-    block: list[list[str]] = []
-    n_tokens = 0
-    for words in sentences:
-        block.append(words)
-        n_tokens += len(words) + 1
-        if n_tokens >= size:
-            yield block
-            block, n_tokens = [], 0
-    if block:
-        yield block
+    return in_batches(sentences, size=size, size_of=lambda words: len(words) + 1)
+
+
+def in_batches(
+    items: Iterable[Item], *, size: int, size_of: Callable[[Item], int]
+) -> Iterator[list[Item]]:
+    """Items in lists that each reach `size`, all but the last; of size 0: each item alone."""
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += size_of(item)
+        if total >= size:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch

@@ -21,7 +21,6 @@ from charlm.scoring.rescoring.pipeline import (
     Pipeline,
     RecordingMemory,
     Rescorer,
-    in_batches,
 )
 from charlm.text.corpus.normalisation import Normalisation
 
@@ -130,16 +129,6 @@ def test_lists_that_come_scored_are_counted_by_what_is_known() -> None:
     (found,) = rescorer.score([listed("a b", nn=-2.0)])
     assert found.table.names == ("nn", "words", "oov")
     assert found.table.values_HF.tolist() == [[-2, 2, 1]]
-
-
-def test_batches_hold_whole_lists_of_so_many_hypotheses_or_more() -> None:
-    lists = [listed(*["a"] * n, id=str(n)) for n in (2, 1, 3, 1)]
-
-    def ids(at_once: int) -> list[list[str]]:
-        return [[each.id for each in batch] for batch in in_batches(lists, at_once=at_once)]
-
-    assert ids(3) == [["2", "1"], ["3"], ["1"]]
-    assert ids(0) == [["2"], ["1"], ["3"], ["1"]]
 
 
 class Remembering:

@@ -7,7 +7,13 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.sentences import blocks, corpus_normalisation, read_sentences, split_path
+from charlm.text.corpus.sentences import (
+    blocks,
+    corpus_normalisation,
+    in_batches,
+    read_sentences,
+    split_path,
+)
 from charlm.text.corpus.tokens import without_marks
 
 
@@ -136,3 +142,11 @@ def test_blocks_end_with_the_sentence_that_fills_them(size: int, lengths: list[i
     cut = list(blocks(sentences, size=size))
     assert [len(block) for block in cut] == lengths
     assert [words for block in cut for words in block] == sentences
+
+
+def test_batches_hold_whole_items_of_so_much_or_more() -> None:
+    def cut(size: int) -> list[list[str]]:
+        return list(in_batches(["ab", "c", "def", "g"], size=size, size_of=len))
+
+    assert cut(3) == [["ab", "c"], ["def"], ["g"]]
+    assert cut(0) == [["ab"], ["c"], ["def"], ["g"]]

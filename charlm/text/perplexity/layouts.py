@@ -7,8 +7,8 @@ another field for the log probability. Each function returns whole lines without
 import json
 import math
 
-from charlm.text.corpus.tokens import END, START_WORD, UNK
-from charlm.text.perplexity.perplexity import NgramMatches, Perplexity, ScoredSentence
+from charlm.text.corpus.tokens import START_WORD
+from charlm.text.perplexity.perplexity import Perplexity, ScoredSentence
 
 
 def srilm_number(value: float | None) -> str:
@@ -77,20 +77,13 @@ def kenlm_sentence(sentence: ScoredSentence) -> str:
     The length of the matched n-gram is 1 throughout for a neural model, which matches none: 1 is
     the least that KenLM prints itself.
     """
-    matches = sentence.matches or NgramMatches(
-        ids=(*map(_kenlm_id, sentence.word_ids), *(_kenlm_id(END) for _ in sentence.ends)),
-        lengths=(1,) * len(sentence.log10_probs),
-    )
+    log10_probs, matches = sentence.log10_probs, sentence.matches
+    lengths = (1,) * len(log10_probs) if matches is None else matches.lengths
     words = (*sentence.words, *sentence.ends)
-    tokens = zip(words, matches.ids, matches.lengths, sentence.log10_probs, strict=True)
+    tokens = zip(words, sentence.ngram_ids, lengths, log10_probs, strict=True)
     fields = [f"{word}={number} {n} {log10_prob:.7g}" for word, number, n, log10_prob in tokens]
     total, n_oov = sentence.perplexity.sums.log10_prob, sentence.known.count(False)
     return "\t".join([*fields, f"Total: {total:.9g} OOV: {n_oov}"])
-
-
-def _kenlm_id(word_id: int) -> int:
-    """A neural model's id as lmplz numbers: `<unk>` 0, which readers take for OOV, `</s>` 2."""
-    return {UNK: 0, END: 2}.get(word_id, word_id + 1)
 
 
 def kenlm_total(perplexity: Perplexity) -> str:

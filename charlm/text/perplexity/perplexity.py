@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from charlm.short_repr import ShortRepr
-from charlm.text.corpus.tokens import END_WORD, UNK_WORD, form_of, share
+from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, form_of, share
 from charlm.text.perplexity.spelled_words import Additive, Spelling
 
 
@@ -182,6 +182,14 @@ class ScoredSentence:
     def ends(self) -> tuple[str, ...]:
         """`</s>`, or nothing where it was not predicted: the sentence had no marks."""
         return (END_WORD,) * (len(self.log10_probs) - len(self.words))
+
+    @property
+    def ngram_ids(self) -> tuple[int, ...]:
+        """The tokens as KenLM numbers them: `<unk>`, which readers take for OOV, 0, `</s>` 2."""
+        if self.matches is not None:
+            return self.matches.ids
+        ids = (0 if number == UNK else number + 1 for number in self.word_ids)
+        return (*ids, *(2 for _ in self.ends))
 
     @property
     def known_tokens(self) -> tuple[bool, ...]:

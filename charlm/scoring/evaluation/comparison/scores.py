@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.word_ids import END, Ids
-from charlm.ngram.word_ids import UNK as NGRAM_UNK
-from charlm.text.corpus.tokens import UNK
+from charlm.ngram.word_ids import END, UNK, Ids
 from charlm.text.perplexity.perplexity import (
     Counts,
     Evaluation,
@@ -47,7 +45,7 @@ class Scores:
 
     def perplexity_of(self, log10s: Log10s) -> Perplexity:
         """The perplexity of other log10 probabilities of the same tokens."""
-        known = (self.targets != NGRAM_UNK).tolist()
+        known = (self.targets != UNK).tolist()
         return Perplexity(self.counts, log10_sums(log10s.tolist(), known))
 
 
@@ -61,11 +59,7 @@ class Collector:
     def __call__(self, sentence: ScoredSentence) -> None:
         """Add a sentence."""
         self._log10s.extend(sentence.log10_probs)
-        if sentence.matches is not None:
-            self._targets.extend(sentence.matches.ids)
-        else:
-            self._targets.extend(NGRAM_UNK if n == UNK else n + 1 for n in sentence.word_ids)
-            self._targets.append(END)
+        self._targets.extend(sentence.ngram_ids)
 
     def scores(self, evaluation: Evaluation, *, state: str) -> Scores:
         """All collected scores, with the evaluation's perplexity and signature."""

@@ -11,9 +11,9 @@ import pytest
 
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
-from charlm.scoring.evaluation.comparison import scores
 from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
 from charlm.scoring.evaluation.evaluate import evaluate
+from charlm.text.perplexity import perplexity
 from charlm.text.perplexity.perplexity import ScoredSentence
 from charlm.text.vocabulary.vocabulary import load_inventory
 
@@ -218,6 +218,6 @@ def test_a_model_beyond_numbers_has_no_perplexity_and_the_mixture_has_one(
 def test_a_run_that_read_other_words_than_the_baseline_is_our_own_mistake(
     letters: Path, uniform: Path, monkeypatch: pytest.MonkeyPatch, compared: Compare
 ) -> None:
-    monkeypatch.setattr(scores, "NGRAM_UNK", 5)
+    monkeypatch.setattr(perplexity, "UNK", 5)
     with pytest.raises(ValueError, match="read other words than the n-gram model"):
         compared(letters, uniform)

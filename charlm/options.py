@@ -227,13 +227,11 @@ Punctuation = Annotated[
         "Normalisation",
     ),
 ]
-StateChoice = Annotated[
-    Literal["both", "carried", "sentence"],
-    Opt(
-        "How the text is read: as one stream whose state is carried on (carried), or every "
-        "sentence from the initial state (sentence)."
-    ),
-]
+HOW_READ = Opt(
+    "How the text is read: as one stream whose state is carried on (carried), or every sentence "
+    "from the initial state (sentence)."
+)
+StateChoice = Annotated[Literal["both", "carried", "sentence"], HOW_READ]
 Model = Annotated[
     str | Path | None,
     Opt(

@@ -34,10 +34,7 @@ from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
 LISTS = (*SAME_FORMAT, "nbest")  # layouts with all hypotheses of each list
 
-Refs = Annotated[
-    str | Path | None,
-    Opt("File of the references; own takes those that the lists hold themselves."),
-]
+REFERENCES = Opt("File of the references; own takes those that the lists hold themselves.")
 
 
 @dataclass(frozen=True, kw_only=True)

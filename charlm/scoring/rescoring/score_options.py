@@ -9,9 +9,9 @@ from charlm.errors import ConfigError
 from charlm.nbest.format import SAME_FORMAT
 from charlm.options import Opt
 from charlm.scoring.rescoring.rescoring_options import (
+    REFERENCES,
     ListOptions,
     OutputOptions,
-    Refs,
     require_file_of_references,
 )
 from charlm.text.io.paths import require_place
@@ -55,7 +55,7 @@ class ScoreOptions(OutputOptions, ListOptions):
             "jsonl: the best hypotheses alone, in that layout. none: no lists."
         ),
     ] = "scored"
-    refs: Refs = None
+    refs: Annotated[str | Path | None, REFERENCES] = None
     explain: Annotated[
         str | None,
         Opt(

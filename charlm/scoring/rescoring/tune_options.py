@@ -7,7 +7,11 @@ from typing import Annotated
 from charlm.errors import ConfigError
 from charlm.nbest.tuning.search_options import SearchOptions
 from charlm.options import Opt
-from charlm.scoring.rescoring.rescoring_options import ListOptions, require_file_of_references
+from charlm.scoring.rescoring.rescoring_options import (
+    REFERENCES,
+    ListOptions,
+    require_file_of_references,
+)
 from charlm.text.io.paths import require_place
 
 
@@ -25,9 +29,7 @@ class TuneOptions(SearchOptions, ListOptions):
         ),
     ]
     _: KW_ONLY
-    refs: Annotated[
-        str | Path, Opt("File of the references; own takes those that the lists hold themselves.")
-    ]
+    refs: Annotated[str | Path, REFERENCES]
     out: Annotated[
         str | Path | None,
         Opt(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import Opt, keywords, require_one_stdin, several
+from charlm.options import HOW_READ, Opt, keywords, require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import display_name, open_bytes, parse_json
@@ -32,13 +32,7 @@ class TableOptions:
             is_argument=True,
         ),
     ]
-    state: Annotated[
-        State,
-        Opt(
-            "How the text is read: as one stream whose state is carried on (carried), or every "
-            "sentence from the initial state (sentence)."
-        ),
-    ] = "carried"
+    state: Annotated[State, HOW_READ] = "carried"
 
 
 @dataclass(frozen=True)

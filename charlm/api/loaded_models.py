@@ -76,12 +76,28 @@ class LoadedModel(StatefulModel):
         """
 
     @abstractmethod
+    def _neighbourhood(self, options: NeighboursOptions) -> Neighbourhood:
+        """The words nearest to one word.
+
+        Raises:
+            ConfigError: a tap that is not there, or no vectors at all.
+        """
+
+    @checked_call
     def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
         """The `k` words of the vocabulary nearest to a word, known or not, at one tap.
 
+        >>> hood = charlm.load("exp/first").neighbours("catz", k=3)
+        >>> hood.is_known, len(hood.nearest)
+        (False, 3)
+
         Raises:
-            ConfigError: as `charlm.neighbours`; of an n-gram model, which has no vectors.
+            ConfigError: as `charlm.neighbours`; any tap of an exported model, which has the
+                encoder's last one alone; of an n-gram model, which has no vectors.
         """
+        options = NeighboursOptions(word, k=k, at=at)
+        check_ranges(options)
+        return self._neighbourhood(options)
 
     def neighbors(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
         """`neighbours` in American spelling."""
@@ -163,13 +179,7 @@ class NgramLanguageModel(LoadedModel):
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
         return NgramScorer(self._model).score(sentences)
 
-    @checked_call
-    def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
-        """Refused: an n-gram model has no vectors.
-
-        Raises:
-            ConfigError: always.
-        """
+    def _neighbourhood(self, options: NeighboursOptions) -> Neighbourhood:
         raise ConfigError(
             f"{self._model.source}: is an n-gram model, which has no vectors of words; expected a "
             "run, or a folder that `charlm export --onnx` wrote"
@@ -204,13 +214,5 @@ class ExportedModel(LoadedModel):
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
         return ExportedScorer(self._exported).score(sentences)
 
-    @checked_call
-    def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
-        """The `k` words of the vocabulary nearest to a word, known or not.
-
-        Raises:
-            ConfigError: as `charlm.neighbours`; any tap, since it only has the encoder's last one.
-        """
-        options = NeighboursOptions(word, k=k, at=at)
-        check_ranges(options)
+    def _neighbourhood(self, options: NeighboursOptions) -> Neighbourhood:
         return exported_neighbours(self._exported, options)[0]

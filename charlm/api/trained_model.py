@@ -83,21 +83,9 @@ class Model(LoadedModel):
             for nll, each in zip(nlls, ids, strict=True)
         ]
 
-    @checked_call
-    def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
-        """The `k` words of the vocabulary nearest to a word, known or not, at one tap.
-
-        >>> hood = charlm.load("exp/first").neighbours("catz", k=3)
-        >>> hood.is_known, len(hood.nearest)
-        (False, 3)
-
-        Raises:
-            ConfigError: as `charlm.neighbours`.
-        """
-        options = NeighboursOptions(word, k=k, at=at)
-        check_ranges(options)
+    def _neighbourhood(self, options: NeighboursOptions) -> Neighbourhood:
         opened = open_vectors(options, run=self._run).at_one_tap()
-        return neighbours_in(opened, word, k=k)[0]
+        return neighbours_in(opened, options.words, k=options.k)[0]
 
     @checked_call
     def vectors(

@@ -7,7 +7,8 @@ is worth depends on how much of a file the model can read.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, zip_longest
+from functools import partial
+from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from charlm.insight.vectors.similarity import Similarity
     from charlm.insight.vectors.spelling_distance import SpellingDistance
 
+Tell = Callable[[Any], None]  # of the results of a question
 Column = list[tuple[str, str]]  # a word, then those nearest to it with their similarity
 
 WIDTH = 80  # of a table, the same in a terminal and a pipe
@@ -53,11 +55,8 @@ def nn(options: NnOptions, *, as_json: bool) -> None:
     question = _question(options)
     check_ranges(options)
     options = replace(options, model=output.told_run(options.model), tell=output.say)
-    if question in MEASURES:
-        _measure(question, options, as_json=as_json)
-    else:
-        answers = {"words": _tell_neighbours, "analogy": _tell_analogy, "vectors": _write}
-        answers[question](options, as_json=as_json)
+    answer = _write if question == "vectors" else partial(_answer, question)
+    answer(options, as_json=as_json)
 
 
 def _question(options: NnOptions) -> str:
@@ -78,41 +77,21 @@ def _question(options: NnOptions) -> str:
     return asked[0] if asked else "words"
 
 
-def _tell_neighbours(options: NnOptions, *, as_json: bool) -> None:
-    from charlm.insight.vectors.neighbours import neighbours
-
-    n_words = len(options.words)
-    results = neighbours(options.words, k=options.k, **shared(options, VectorsOptions))
-    if as_json:
-        dicts = [each.to_dict() for each in results]
-        output.write_json({"model": str(options.model), "words": dicts})
-        return
-    if options.at is None:
-        output.say(f"at: {results[0].tap}")
-    first = results[:n_words]
+def _tell_neighbours(results: Sequence["Neighbourhood"]) -> None:
+    first = [each for each in results if each.tap == results[0].tap]
     for each in first:
         if each.form != each.word:
             output.say(f"{each.word} is read as {each.form}")
     if not all(each.is_known for each in first):
         output.say(f"{UNKNOWN} not in the vocabulary: read by its spelling")
-    _print_blocks([results[n : n + n_words] for n in range(0, len(results), n_words)])
+    _print_blocks(results)
 
 
-def _tell_analogy(options: NnOptions, *, as_json: bool) -> None:
-    from charlm.insight.vectors.analogies import analogy
-
-    expression = options.analogy or ""
-    results = analogy(expression, k=options.k, **shared(options, VectorsOptions))
-    if as_json:
-        dicts = [each.to_dict() for each in results]
-        output.write_json({"model": str(options.model), "analogies": dicts})
-        return
-    if options.at is None:
-        output.say(f"at: {results[0].tap}")
+def _tell_analogy(results: Sequence["Analogy"]) -> None:
     for term in results[0].terms:
         if not term.is_known:
             output.say(f"{term.form} is not in the vocabulary: read by its spelling")
-    _print_blocks([[each] for each in results])
+    _print_blocks(results)
 
 
 def _write(options: NnOptions, *, as_json: bool) -> None:
@@ -129,8 +108,9 @@ def _write(options: NnOptions, *, as_json: bool) -> None:
     output.say(f"{path}: {vectors} of {result.dim} numbers, at {result.tap}{told}")
 
 
-def _print_blocks(taps: Sequence[Sequence["Neighbourhood | Analogy"]]) -> None:
+def _print_blocks(results: Sequence["Neighbourhood | Analogy"]) -> None:
     """One block for each tap, below each other in the same columns; two or more are named."""
+    taps = [list(block) for _, block in groupby(results, key=lambda each: each.tap)]
     labels = [block[0].tap for block in taps] if len(taps) > 1 else []
     free = WIDTH - (max(map(len, labels)) + GAP if labels else 0)
     columns = [[_column(each) for each in of_word] for of_word in zip(*taps, strict=True)]
@@ -185,19 +165,25 @@ def _width(column: Column) -> int:
 
 
 class Result(Protocol):
-    """What every measure returns for each file and tap."""
+    """What answers a question: of each word, sum or file, and each tap."""
+
+    @property
+    def tap(self) -> str: ...
 
     def to_dict(self) -> dict[str, object]: ...  # as JSON
 
 
-def _measure(name: str, options: NnOptions, *, as_json: bool) -> None:
-    """Compute the measure of that option, over its files or its number of words, and print it."""
-    results = _asked(name, options)
+def _answer(question: str, options: NnOptions, *, as_json: bool) -> None:
+    """Compute the answer to any question but for vectors, and print it."""
+    results = _asked(question, options)
     if as_json:
         dicts = [each.to_dict() for each in results]
+        name = "analogies" if question == "analogy" else question
         output.write_json({"model": str(options.model), name: dicts})
-    else:
-        MEASURES[name](results)
+        return
+    if options.at is None and question not in MEASURES:
+        output.say(f"at: {results[0].tap}")
+    TELLERS[question](results)
 
 
 def _asked(name: str, options: NnOptions) -> Sequence[Result]:
@@ -206,8 +192,16 @@ def _asked(name: str, options: NnOptions) -> Sequence[Result]:
 
         n_words = options.edit_distance or 0
         return spelling_distance(n_words, k=options.k, **shared(options, TapOptions))
-    files = [*getattr(options, name), *map(Path, options.words)]  # as a shell's * gives them
     common = shared(options, VectorsOptions)
+    if name == "words":
+        from charlm.insight.vectors.neighbours import neighbours
+
+        return neighbours(options.words, k=options.k, **common)
+    if name == "analogy":
+        from charlm.insight.vectors.analogies import analogy
+
+        return analogy(options.analogy or "", k=options.k, **common)
+    files = [*getattr(options, name), *map(Path, options.words)]  # as a shell's * gives them
     if name == "similarity":
         from charlm.insight.vectors.similarity import word_similarity
 
@@ -278,9 +272,10 @@ def _rho(value: float | None) -> str:
     return NONE if value is None else f"{round(value, 3) + 0.0:.3f}"  # never -0
 
 
-MEASURES: dict[str, Callable[[Any], None]] = {  # options, and how their results are told
+MEASURES: dict[str, Tell] = {  # options, and how their results are told
     "analogies": _tell_analogies,
     "similarity": _tell_similarities,
     "normalise": _tell_normalisations,
     "edit_distance": _tell_edit_distances,
 }
+TELLERS: dict[str, Tell] = {"words": _tell_neighbours, "analogy": _tell_analogy, **MEASURES}

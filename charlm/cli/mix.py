@@ -111,8 +111,8 @@ def _remarks(result: "Mixture") -> list[str]:
             if each.n_wasted
         ),
         *(
-            f"{each.source}: gives nothing to {each.n_lacking} words of the other n-gram models, "
-            "which are not its <unk>"
+            f"{each.source}: lacks {each.n_lacking} of the words of all n-gram models together, "
+            "and gives them nothing; they are not its <unk>"
             for each in result.streams
             if each.n_lacking
         ),

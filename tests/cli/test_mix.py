@@ -120,6 +120,21 @@ def test_an_arpa_file_of_the_mixture_is_told_with_its_perplexity() -> None:
     assert "both.arpa: 4 n-grams, ppl 2.22" in result.stdout.splitlines()
 
 
+def test_words_that_an_arpa_file_lacks_are_told_of() -> None:
+    head = "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.1549\t</s>\n"
+    Path("one.arpa").write_text(f"{head}-0.69897\ta\n\n\\end\\\n")
+    Path("two.arpa").write_text(f"{head}-0.69897\tb\n\n\\end\\\n")
+    Path("text").write_text("b\n")
+    result = run_mix("one.arpa", "two.arpa", "--text", "text", "--weights", ".5,.5")
+    rows = [line.split() for line in result.stdout.splitlines()[1:4]]
+    assert [row[2] for row in rows] == ["1", "0", "0"]
+    assert rows[2] == ["mixture", "-", "0", "3.78"]  # (.1 · .7)^(−1/2)
+    assert (
+        "\none.arpa: lacks 1 of the words of all n-gram models together, and gives them nothing; "
+        "they are not its <unk>\n"
+    ) in result.stdout
+
+
 def test_nothing_to_divide_by_is_undefined() -> None:
     Path("x.ppl").write_text("\tp( </s> | <s> ) \t= [OOV] 0 [ -inf ]\n")
     result = run_mix("x.ppl", "x.ppl", "--weights", "1,0")

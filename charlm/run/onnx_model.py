@@ -60,9 +60,9 @@ class OnnxModel:
             )
         self._is_row_by_row = self.info.precision == "int8"
         self.oov_input, self.weights_sha256 = self.info.oov_input, self.info.weights_sha256
-        self.vectors = FormVectors(self, by_spelling=self.oov_input == "spelling")
+        self.vectors = OnnxVectors(self, by_spelling=self.oov_input == "spelling")
         # Neighbours always read a form by its spelling, whatever the model reads in a text.
-        self.spelled_vectors = FormVectors(self, by_spelling=True)
+        self.spelled_vectors = OnnxVectors(self, by_spelling=True)
         self._require_fit()
 
     def _require_fit(self) -> None:
@@ -131,8 +131,8 @@ class OnnxModel:
         return np.concatenate(blocks)
 
 
-class FormVectors:
-    """Vectors by form id; those of the vocabulary are kept, those of other spellings are not."""
+class OnnxVectors:
+    """Vectors by form id, as `FormVectors` has them in torch; only the vocabulary's are kept."""
 
     def __init__(self, model: OnnxModel, *, by_spelling: bool) -> None:
         self.model = model

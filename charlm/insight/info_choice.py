@@ -9,7 +9,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS, load_info
-from charlm.run.which import VARIABLE, which_run
+from charlm.run.which import VARIABLE, last_written, which_run
 from charlm.text.io.lines import read_lines
 
 
@@ -42,7 +42,7 @@ def choice() -> Choice:
         ConfigError: there is no run at all.
     """
     described = (path.parent for path in RUNS.glob(f"*/{RUN}") if path.is_file())
-    folders = sorted(described, key=_last_written, reverse=True)
+    folders = sorted(described, key=last_written, reverse=True)
     known = tuple(map(_known, folders))
     said = os.environ.get(VARIABLE)
     if said:
@@ -55,11 +55,6 @@ def choice() -> Choice:
             raise
         return Choice(None, str(error), known)
     return Choice(str(run), f"the newest finished run in {RUNS}/; ${VARIABLE} is not set", known)
-
-
-def _last_written(run: Path) -> tuple[int, str]:
-    file = next(file for file in (run / LOG, run / RUN) if file.is_file())
-    return file.stat().st_mtime_ns, run.name
 
 
 def _known(run: Path) -> KnownRun:

@@ -32,10 +32,10 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
             f"no model was said and {RUNS}/ holds no finished one; train one, or use --model RUN "
             f"or {VARIABLE}"
         )
-    return max(found, key=lambda run: (_last_written(run), run.name))
+    return max(found, key=last_written)
 
 
-def _last_written(run: Path) -> int:
-    """When the last epoch was logged; the weights only show when the best epoch was."""
-    log = run / LOG
-    return (log if log.is_file() else run / MODEL).stat().st_mtime_ns
+def last_written(run: Path) -> tuple[int, str]:
+    """When the last epoch was logged, and the name; weights only show when the best epoch was."""
+    file = next(file for file in (run / LOG, run / MODEL, run / RUN) if file.is_file())
+    return file.stat().st_mtime_ns, run.name

@@ -48,6 +48,16 @@ def test_the_newest_finished_run_is_named_with_all_others(runs: Path) -> None:
     assert found.to_dict()["run"] == "exp/new"
 
 
+def test_runs_without_a_log_stand_in_the_order_in_which_they_are_chosen(runs: Path) -> None:
+    for name, age in (("new", 200), ("old", 100)):
+        (runs / name / "log.jsonl").unlink()
+        os.utime(runs / name / "model.safetensors", (2 * 10**9 - age, 2 * 10**9 - age))
+        os.utime(runs / name / RUN, (2 * 10**9 + age, 2 * 10**9 + age))
+    found = choice()
+    assert found.run == found.known[0].path == "exp/old"
+    assert found.known[1].path == "exp/new"
+
+
 def test_the_variable_comes_first_and_a_wrong_one_is_told(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,8 +68,6 @@ def bench_cost(options: CostBenchOptions) -> CostBench:
         DataError: settings that leave too little of the text for the steps.
     """
     set_threads(options.threads)
-    where = pick_device(options.device)
-    number_format = pick_precision(options.precision, where)
     quantity, values = _quantity(options.over)
     if quantity == "tokens":
         _refuse_too_few(values, options)
@@ -84,8 +82,8 @@ def bench_cost(options: CostBenchOptions) -> CostBench:
         arch=options.arch,
         quantity=quantity,
         settings=tuple(options.overrides),
-        machine=description(where),
-        precision=number_format,
+        machine=description(trainer.device),
+        precision=trainer.precision,
         costs=tuple(costs),
     )
 

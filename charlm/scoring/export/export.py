@@ -122,12 +122,12 @@ def _export_arpa(options: ExportOptions) -> Export:
         )
     prune = _thresholds(options)
     set_threads(options.threads)
-    where = pick_device(options.device)
-    number_format = pick_precision(options.precision, where)
-    run = load_run(which_run(options.model, newest_allowed=False), device=where)
+    device = pick_device(options.device)
+    precision = pick_precision(options.precision, device)
+    run = load_run(which_run(options.model, newest_allowed=False), device=device)
     require_arpa_words(run.inventory.words, source=str(run.path))
     train, valid = (_word_ids(split_path(options.data, split), run) for split in ("train", "valid"))
-    with autocast(where, number_format):
+    with autocast(device, precision):
         made = Approximator(_stream_model(run), options, prune=prune).approximation(train, valid)
     write_arpa(made.model, arpa)
     return Export(

@@ -91,9 +91,9 @@ def sample(options: SampleOptions) -> Sample:
     if options.no_unk and options.open_vocabulary:
         raise ConfigError("--no-unk: leaves --open-vocabulary nothing to spell; drop one of them")
     set_threads(options.threads)
-    where = pick_device(options.device)
-    number_format = pick_precision(options.precision, where)
-    run = load_run(which_run(options.model), device=where)
+    device = pick_device(options.device)
+    precision = pick_precision(options.precision, device)
+    run = load_run(which_run(options.model), device=device)
     plan = SentencePlan(
         seed=options.seed,
         shape=shape,
@@ -102,7 +102,7 @@ def sample(options: SampleOptions) -> Sample:
         spell=OpenVocabulary.of_run(run).spell if options.open_vocabulary else None,
     )
     sentences = []
-    with autocast(where, number_format):
+    with autocast(device, precision):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
         for each in sampled_sentences(
             vectors, plan, n=options.n, batch_size=options.batch_size, source=run.path

@@ -19,7 +19,7 @@ from charlm.bench.bench_options import (
     TrainBenchOptions,
 )
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.cli.usage import Command
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ COST_HEADER = ("tokens/s", "ms a step", "peak MB", "parameters")
 
 
 @command(TrainBenchOptions)
-def train(options: TrainBenchOptions, *, as_json: bool) -> None:
+def train(options: TrainBenchOptions) -> Results:
     """Measure training steps against the naive way and the machine's limit.
 
     Naive: fp32, eager, the CNN on every token, clipping and update in a Python loop. The limit is
@@ -43,9 +43,7 @@ def train(options: TrainBenchOptions, *, as_json: bool) -> None:
     from charlm.bench.train import NAIVE, OURS, bench_train
 
     result = bench_train(options)
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     output.write(
         f"{result.arch}, {result.n_parameters:,} parameters; {result.precision}; {result.machine}"
     )
@@ -64,7 +62,7 @@ def train(options: TrainBenchOptions, *, as_json: bool) -> None:
 
 
 @command(EvalBenchOptions)
-def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
+def eval_command(options: EvalBenchOptions) -> Results:
     """Measure the perplexity of test.txt against the naive way and the machine's limit.
 
     charlm's time includes encoding the vocabulary, but not loading the run.
@@ -77,9 +75,7 @@ def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
     from charlm.run.history import shown_ppl
 
     result = bench_eval(options)
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     output.write(f"{result.model}; fp32; {result.machine}; text: {result.data}")
     _table(result)
     seconds = result.timings[OURS].median
@@ -92,7 +88,7 @@ def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
 
 
 @command(ScoreBenchOptions)
-def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
+def score(options: ScoreBenchOptions) -> Results:
     """Measure the rescoring of a list: the tree of prefixes against batches that share nothing.
 
     Sharing is the number of tokens over that of distinct prefixes: no more can be saved.
@@ -103,9 +99,7 @@ def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
     from charlm.bench.score import bench_score
 
     result = bench_score(options)
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     output.write(
         f"{result.n_lists} lists, {result.n_hypotheses} hypotheses, {result.n_tokens} tokens; "
         f"{result.threads} threads; {result.model}"
@@ -125,7 +119,7 @@ def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
 
 
 @command(StepBenchOptions)
-def step(options: StepBenchOptions, *, as_json: bool) -> None:
+def step(options: StepBenchOptions) -> Results:
     """Measure the steps of a decoder's beam against their bare matrix products.
 
     The model is untrained, with the vocabulary of a generated text. Ratios are of processor time.
@@ -136,9 +130,7 @@ def step(options: StepBenchOptions, *, as_json: bool) -> None:
     from charlm.bench.step import bench_step
 
     result = bench_step(options)
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     output.write(f"{result.arch}, untrained; {result.n_words:,} words; {result.machine}")
     rows = []
     for name, timing in result.timings.items():
@@ -152,7 +144,7 @@ def step(options: StepBenchOptions, *, as_json: bool) -> None:
 
 
 @command(KnBenchOptions)
-def kn(options: KnBenchOptions, *, as_json: bool) -> None:
+def kn(options: KnBenchOptions) -> Results:
     """Measure Kneser-Ney: from a text to an ARPA file, and queries; lmplz and KenLM where found.
 
     \b
@@ -161,9 +153,7 @@ def kn(options: KnBenchOptions, *, as_json: bool) -> None:
     from charlm.bench.kn import bench_kn
 
     result = bench_kn(options)
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     output.write(f"order {result.order}, {result.n_ngrams:,} n-grams; text: {result.data}")
     _table(result)
     if result.ratio_to_lmplz is not None:
@@ -171,7 +161,7 @@ def kn(options: KnBenchOptions, *, as_json: bool) -> None:
 
 
 @command(PrepBenchOptions)
-def prep(options: PrepBenchOptions, *, as_json: bool) -> None:
+def prep(options: PrepBenchOptions) -> Results:
     """Measure preparing a text, counting its vocabulary and encoding it.
 
     \b
@@ -180,15 +170,13 @@ def prep(options: PrepBenchOptions, *, as_json: bool) -> None:
     from charlm.bench.prep import bench_prep
 
     result = bench_prep(options)
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     output.write(f"{result.n_tokens:,} tokens, V {result.n_words:,}; text: {result.data}")
     _table(result)
 
 
 @command(CostBenchOptions)
-def cost(options: CostBenchOptions, *, as_json: bool) -> None:
+def cost(options: CostBenchOptions) -> Results:
     """Measure training as a vocabulary, a model, a batch or a text grows.
 
     The text is generated. Shares are of a step's time, each part timed forward and backward by
@@ -200,9 +188,7 @@ def cost(options: CostBenchOptions, *, as_json: bool) -> None:
     from charlm.bench.cost import PARTS, bench_cost
 
     result = bench_cost(options)
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     output.write(f"{' '.join((result.arch, *result.settings))}; {result.precision}")
     output.write(result.machine)
     rows = [

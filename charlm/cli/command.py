@@ -5,17 +5,27 @@ down twice. `--json` belongs to the command line and is no option of a Python fu
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import typer
 
+from charlm.cli import output
 from charlm.options import Field, fields_of, shown_range
 
 Options = TypeVar("Options")
-Options_contra = TypeVar("Options_contra", contravariant=True)
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text for people.")
 ]
@@ -33,10 +43,14 @@ class Listing(Protocol):
     def __call__(self, name: str, /, *, given: Mapping[str, Any]) -> None: ...
 
 
-class Body(Protocol[Options_contra]):
-    """The function that runs a command with its options."""
+class Result(Protocol):
+    """What --json prints."""
 
-    def __call__(self, options: Options_contra, /, *, as_json: bool) -> None: ...
+    def to_dict(self) -> object: ...
+
+
+Results = Iterator[Result]  # one, or none from a process that does not print
+Body = Callable[Concatenate[Options, ...], Results | None]
 
 
 def command(
@@ -47,6 +61,10 @@ def command(
 ) -> Callable[[Body[Options]], Callable[..., None]]:
     """Turns a function that takes the options as one object into one that Typer can call.
 
+    The function yields its result, then tells people about it: with --json the result is printed
+    and the rest does not run. A function that also needs to know this, or that prints a JSON of its
+    own, takes `as_json`.
+
     `listing`: the help of --list, and what answers it; no other option is then required.
     `has_json`: whether the command has --json.
     """
@@ -54,6 +72,8 @@ def command(
     fields = [field for field in fields_of(options) if not field.opt.is_for_python]
 
     def decorate(body: Body[Options]) -> Callable[..., None]:
+        takes_json = "as_json" in inspect.signature(body).parameters
+
         def call(*, as_json: bool = False, listed: str | None = None, **given: Any) -> None:
             assert listed is None
             chosen = {
@@ -62,7 +82,11 @@ def command(
                 # Typer gives None for a repeatable option that was not given; Python has ().
                 if given[field.name] is not None or field.default is inspect.Parameter.empty
             }
-            body(options(**chosen), as_json=as_json)
+            flags = {"as_json": as_json} if takes_json else {}
+            for result in body(options(**chosen), **flags) or ():
+                if as_json:
+                    output.write_json(result.to_dict())
+                    return
 
         parameters = [_parameter(field) for field in fields]
         by_name = inspect.Parameter.KEYWORD_ONLY

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.cli.perplexities import fallback_warning, shown_interval
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 
@@ -25,7 +25,7 @@ DIFFERENCE = ("difference", "from", "to", "first-better")
 
 
 @command(CompareKnOptions)
-def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
+def compare_kn(options: CompareKnOptions) -> Results:
     """Compare models with Kneser-Ney, alone and mixed.
 
     Estimates interpolated modified Kneser-Ney on train.txt in the vocabulary of each model, fits
@@ -44,9 +44,7 @@ def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
     for group in result.groups:
         if group.fallback_orders:
             output.say(fallback_warning(group.fallback_orders))
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     for number, group in enumerate(result.groups):
         if number:
             output.write("")

@@ -6,12 +6,12 @@ The files are the result and go where the options say; stdout describes them.
 from dataclasses import replace
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.scoring.export.export_options import ExportOptions
 
 
 @command(ExportOptions)
-def export(options: ExportOptions, *, as_json: bool) -> None:
+def export(options: ExportOptions) -> Results:
     """Write a model as ONNX, as a page, or as an ARPA file.
 
     --onnx writes two networks: from word vectors and state to log-probabilities and the next
@@ -32,9 +32,7 @@ def export(options: ExportOptions, *, as_json: bool) -> None:
     from charlm.scoring.export.page.model_page import PageExport
 
     result = run_export(replace(options, on_stage=output.say))
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     if isinstance(result, PageExport):
         output.write(f"{result.page}: {result.n_bytes:,} bytes")
         output.say(f"open it in a browser; {result.seconds:.0f} s")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.cli.perplexities import shown_interval
 from charlm.scoring.evaluation.mix_options import MixOptions
 
@@ -19,7 +19,7 @@ LEFT_OUT = "left-out"
 
 
 @command(MixOptions)
-def mix(options: MixOptions, *, as_json: bool) -> None:
+def mix(options: MixOptions) -> Results:
     """Mix models word by word, with the best weights.
 
     The weights are found by EM; the perplexity is that of the mixture.
@@ -40,10 +40,8 @@ def mix(options: MixOptions, *, as_json: bool) -> None:
     from charlm.scoring.evaluation.mix import mix as mixed
 
     result = mixed(replace(options, on_stage=output.say))
-    if as_json:
-        output.write_json(result.to_dict())
-    else:
-        _print(result)
+    yield result
+    _print(result)
 
 
 def _print(result: "Mixture") -> None:

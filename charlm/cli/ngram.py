@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output, perplexities
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.ngram.ngram_options import NgramOptions
 from charlm.options import Opt
 
@@ -34,7 +34,7 @@ class NgramCommand(perplexities.Layout, NgramOptions):
 
 
 @command(NgramCommand)
-def ngram(options: NgramCommand, *, as_json: bool) -> None:
+def ngram(options: NgramCommand, *, as_json: bool) -> Results:
     """Estimate or load a Kneser-Ney model, and measure it.
 
     The model is interpolated modified Kneser-Ney, equal to lmplz's; small texts get fallback
@@ -63,9 +63,8 @@ def ngram(options: NgramCommand, *, as_json: bool) -> None:
             on_text=on_text,
         )
     )
-    if as_json:
-        output.write_json(result.to_dict())
-    elif result.out is not None:
+    yield result
+    if result.out is not None:
         output.say(f"{result.out}: {result.out.stat().st_size:,} bytes")
 
 

@@ -6,7 +6,7 @@ The library checks whether options go together (status 1); this file only prints
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.text.corpus.prep_options import PrepOptions
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @command(PrepOptions)
-def prep(options: PrepOptions, *, as_json: bool) -> None:
+def prep(options: PrepOptions) -> Results:
     """Make a corpus directory from raw text.
 
     It holds train.txt, valid.txt, test.txt and corpus.json.
@@ -30,10 +30,8 @@ def prep(options: PrepOptions, *, as_json: bool) -> None:
     from charlm.text.corpus.prepare import prep as prepare
 
     result = prepare(options)
-    if as_json:
-        output.write_json(result.to_dict())
-    else:
-        _print(result, encoding=options.encoding)
+    yield result
+    _print(result, encoding=options.encoding)
 
 
 def _print(result: "PrepResult", *, encoding: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.errors import ConfigError
 from charlm.insight.report_options import ReportOptions
 from charlm.options import Opt
@@ -22,7 +22,7 @@ class ReportCommand(ReportOptions):
 
 
 @command(ReportCommand)
-def report(options: ReportCommand, *, as_json: bool) -> None:
+def report(options: ReportCommand) -> Results:
     """Show a model in one HTML file, or draw pictures.
 
     The page holds perplexities with signatures, learning curves, nearest words, maps of words and
@@ -46,9 +46,7 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
         page = result.files[-1]  # it comes last of what is written
         if not webbrowser.open(page.resolve().as_uri()):
             output.say(f"--open: found no browser; open {page} in one")
-    if as_json:
-        output.write_json(result.to_dict())
-        return
+    yield result
     for note in result.notes:
         output.say(f"note: {note}")
     for missing in result.missing:

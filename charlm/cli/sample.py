@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.scoring.likelihood.sample_options import SampleOptions
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @command(SampleOptions)
-def sample(options: SampleOptions, *, as_json: bool) -> None:
+def sample(options: SampleOptions, *, as_json: bool) -> Results:
     """Draw sentences from a model.
 
     Each sentence begins from the model's initial state.
@@ -31,9 +31,8 @@ def sample(options: SampleOptions, *, as_json: bool) -> None:
 
     model = output.told_run(options.model)
     result = draw(replace(options, model=model, on_sentence=None if as_json else _print))
-    if as_json:
-        output.write_json(result.to_dict())
-    elif result.n_cut:
+    yield result
+    if result.n_cut:
         output.say(
             f"{result.n_cut} of {options.n} sentences were cut at {options.max_length} words "
             "(--max-length)"

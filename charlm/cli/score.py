@@ -10,13 +10,13 @@ from dataclasses import replace
 import typer
 
 from charlm.cli import output, score_output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.scoring.rescoring.score_options import ScoreOptions
 
 
 @command(ScoreOptions)
-def score(options: ScoreOptions, *, as_json: bool) -> None:
+def score(options: ScoreOptions, *, as_json: bool) -> Results:
     """Score lists, lattices or sentences by models.
 
     Finds the best hypotheses of n-best lists, and writes the lists as they came in with one more
@@ -44,9 +44,8 @@ def score(options: ScoreOptions, *, as_json: bool) -> None:
     if not is_rank_0():
         return
     score_output.warn(result)
-    if as_json:
-        output.write_json(result.to_dict())
-    elif result.explanation is not None:
+    yield result
+    if result.explanation is not None:
         score_output.tell_why(result.explanation)
     else:
         tell = output.say if to_stdout else output.write

@@ -10,7 +10,7 @@ from charlm.scoring.rescoring.serve_options import ServeOptions
 
 
 @command(ServeOptions, has_json=False)  # the answers are JSON lines
-def serve(options: ServeOptions, *, as_json: bool) -> None:
+def serve(options: ServeOptions) -> None:
     """Answer JSON lines as they come, models kept loaded.
 
     A line is a list, {"id": "u", "hyps": [{"text": "the cat", "am": -3}, ...]}, or one hypothesis,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.errors import ConfigError
 from charlm.options import Opt, several
 from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions, SurprisalOptions
@@ -42,7 +42,7 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
 
 
 @command(SurprisalCommand)
-def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
+def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     """Print the surprisal of each word, in bits.
 
     There is one row for each word as it was written. It holds the item, your own columns, the
@@ -61,7 +61,7 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
     if not options.model and not options.lm:
         options = replace(options, model=(output.told_run(None),))
     if options.pairs:
-        _judge(options, as_json=as_json)
+        yield from _judge(options)
         return
 
     if options.layout == "lm-zoo" and len(several(options.model)) + len(several(options.lm)) > 1:
@@ -69,9 +69,8 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
     table = measure(options)
     for note in table.notes:
         output.say(f"note: {note}")
-    if as_json:
-        output.write_json(table.to_dict())
-    elif options.layout == "lm-zoo":
+    yield table
+    if options.layout == "lm-zoo":
         _print(LM_ZOO, _lm_zoo_rows(table))
     else:
         _print(table.header, table.rows())
@@ -121,14 +120,12 @@ def _refuse_idle(options: SurprisalCommand, *, as_json: bool) -> None:
                 raise ConfigError(f"{option}: says nothing {where}; drop it")
 
 
-def _judge(options: SurprisalCommand, *, as_json: bool) -> None:
+def _judge(options: SurprisalCommand) -> Results:
     from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
 
     result = minimal_pairs(options)
-    if as_json:
-        output.write_json(result.to_dict())
-    else:
-        output.table(_pair_rows(result), header=PAIR_HEADER)
+    yield result
+    output.table(_pair_rows(result), header=PAIR_HEADER)
 
 
 def _pair_rows(result: "PairResult") -> Iterable[tuple[str | int, ...]]:

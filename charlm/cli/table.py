@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.errors import ConfigError
 from charlm.options import Opt
 from charlm.scoring.evaluation.comparison.across import Cell, Table, TableOptions
@@ -25,7 +25,7 @@ class TableCommand(TableOptions):
 
 
 @command(TableCommand)
-def table(options: TableCommand, *, as_json: bool) -> None:
+def table(options: TableCommand, *, as_json: bool) -> Results:
     """Print one table across data sets.
 
     Models are rows, data sets columns. Each FILE is what `charlm compare-kn --json` printed for
@@ -40,9 +40,8 @@ def table(options: TableCommand, *, as_json: bool) -> None:
     if as_json and options.format != "text":
         raise ConfigError(f"--json and --format {options.format}: expected one; drop either")
     result = across(options)
-    if as_json:
-        output.write_json(result.to_dict())
-    elif options.format == "text":
+    yield result
+    if options.format == "text":
         _print_text(result)
     else:
         layout = _tsv_lines if options.format == "tsv" else _markdown_lines

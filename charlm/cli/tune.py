@@ -1,13 +1,13 @@
 """`charlm tune`: weights of features and models, found on lists with references."""
 
 from charlm.cli import output, score_output
-from charlm.cli.command import command
+from charlm.cli.command import Results, command
 from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.scoring.rescoring.tune_options import TuneOptions
 
 
 @command(TuneOptions)
-def tune(options: TuneOptions, *, as_json: bool) -> None:
+def tune(options: TuneOptions) -> Results:
     """Find weights that give lists the lowest error rate.
 
     The features are the lists' own, the models' scores, and the numbers of words and of unknown
@@ -25,8 +25,6 @@ def tune(options: TuneOptions, *, as_json: bool) -> None:
     if not is_rank_0():
         return
     score_output.warn(result)
-    if as_json:
-        output.write_json(result.to_dict())
-    else:
-        for line in score_output.told(result):
-            output.write(line)
+    yield result
+    for line in score_output.told(result):
+        output.write(line)

@@ -6,32 +6,16 @@ model lists no `<unk>`, such words have probability 0 and are left out and count
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from itertools import compress
+from collections.abc import Callable, Mapping
 
-import numpy as np
-
-from charlm.errors import DataError
-from charlm.ngram.backoff import TokenScores
 from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import UNK, mapped
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import BLOCK, blocks
-from charlm.text.corpus.tokens import END_WORD, START_WORD
-from charlm.text.io.files import display_name
-from charlm.text.perplexity.perplexity import (
-    Counts,
-    Evaluation,
-    Log10Sums,
-    NgramMatches,
-    Perplexity,
-    ScoredSentence,
-    counts_of,
-    log10_sums,
-)
+from charlm.text.corpus.tokens import START_WORD
+from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence, Tally
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
-from charlm.text.perplexity.spelled_words import Spelling, Spells, spelling_of
+from charlm.text.perplexity.spelled_words import Spells
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.version import __version__
 
@@ -59,16 +43,15 @@ def evaluate_ngram(
     Raises:
         DataError: a text without a sentence, or that is not what was expected.
     """
-    tally = _Tally(has_vocabulary=vocabulary is not None, speller=speller, marked=marked)
+    tally = Tally(speller=speller, marked=marked, on_sentence=on_sentence)
+    outside = Counter[str]()  # of the vocabulary
     for block in blocks(text.sentences(), size=BLOCK):
         scores = model.score([mapped(words, vocabulary) for words in block], marked=marked)
-        tally.add(block, scores)
-        if on_sentence is not None:
-            for sentence in _sentences(block, scores, marked=marked):
-                on_sentence(sentence)
-    if not tally.counts.n_sentences:
-        raise DataError(f"{display_name(text.path)}: no sentence; expected one a line")
-    counts = replace(tally.counts, n_changed=text.n_changed)
+        log10s, ids, lengths = {STATE: scores.log10_probs}, scores.word_ids, scores.lengths
+        unknown = tally.add(block, log10s, ids=ids, unk=UNK, lengths=lengths)
+        if vocabulary is not None:
+            outside.update(unknown)
+    by_state = tally.perplexities(text)
     signature = joined_signature(
         {
             "charlm": __version__,
@@ -86,39 +69,12 @@ def evaluate_ngram(
     )
     return Evaluation(
         str(text.path),
-        counts,
-        {STATE: Perplexity(counts, tally.sums)},
+        by_state[STATE].counts,
+        by_state,
         {STATE: signature},
-        spelling=tally.spelling,
-        hidden_words=_known_to(model, tally.outside),
+        spelling=tally.spelling if speller else None,
+        hidden_words=_known_to(model, outside),
     )
-
-
-class _Tally:
-    """Sums over the blocks of a text."""
-
-    def __init__(self, *, has_vocabulary: bool, speller: Spells | None, marked: bool) -> None:
-        self.counts, self.sums = Counts(), Log10Sums()
-        self.spelling = Spelling() if speller else None
-        self.outside = Counter[str]()  # of the vocabulary or, within it, of the model
-        self._has_vocabulary = has_vocabulary
-        self._speller = speller
-        self._marked = marked
-
-    def add(self, block: list[list[str]], scores: TokenScores) -> None:
-        ends = np.cumsum([0, *(len(words) + self._marked for words in block)])
-        known = scores.word_ids != UNK
-        n_oovs = np.diff(np.concatenate([[0], np.cumsum(~known)])[ends])
-        for words, n_oov in zip(block, n_oovs.tolist(), strict=True):
-            self.counts += counts_of(words, n_oov=n_oov, marked=self._marked)
-        self.sums += log10_sums(scores.log10_probs.tolist(), known.tolist())
-        marks = (END_WORD,) if self._marked else ()
-        tokens = (token for words in block for token in (*words, *marks))
-        unknown = list(compress(tokens, ~known))
-        if self._has_vocabulary:
-            self.outside.update(unknown)
-        if self._speller and self.spelling:
-            self.spelling += spelling_of(unknown, self._speller)
 
 
 def _known_to(model: NgramModel, outside: Counter[str]) -> dict[str, int]:
@@ -129,21 +85,3 @@ def _known_to(model: NgramModel, outside: Counter[str]) -> dict[str, int]:
     scores = model.score([mapped(list(counts), None)], marked=False)
     pairs = zip(counts.items(), scores.word_ids.tolist(), strict=True)
     return {word: count for (word, count), word_id in pairs if word_id != UNK}
-
-
-def _sentences(
-    block: list[list[str]], scores: TokenScores, *, marked: bool
-) -> Iterator[ScoredSentence]:
-    ids, log10s = scores.word_ids.tolist(), scores.log10_probs.tolist()
-    lengths = scores.lengths.tolist()
-    start = 0
-    for words in block:
-        part = slice(start, start + len(words) + marked)
-        yield ScoredSentence(
-            words=tuple(words),
-            word_ids=tuple(ids[part][: len(words)]),
-            known=tuple(number != UNK for number in ids[part][: len(words)]),
-            log10_probs=tuple(log10s[part]),
-            matches=NgramMatches(tuple(ids[part]), tuple(lengths[part])),
-        )
-        start = part.stop

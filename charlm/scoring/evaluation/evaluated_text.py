@@ -5,9 +5,8 @@ results are in log10. Nothing here imports torch.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
 from pathlib import Path
 from typing import Protocol
 
@@ -23,17 +22,9 @@ from charlm.text.corpus.sentences import BLOCK, blocks, split_path
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import TEXT
-from charlm.text.perplexity.perplexity import (
-    Counts,
-    Evaluation,
-    Log10Sums,
-    Perplexity,
-    ScoredSentence,
-    counts_of,
-    log10_sums,
-)
+from charlm.text.perplexity.perplexity import Evaluation, Tally
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
-from charlm.text.perplexity.spelled_words import Spelling, Spells, spelling_of
+from charlm.text.perplexity.spelled_words import Spells
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.version import __version__
@@ -116,62 +107,38 @@ def evaluated_text(
     normalisation = None if options.raw else inventory.normalisation
     rules = replace(TEXT, encoding=options.encoding)
     text = ReadText(path, normalisation=normalisation, rules=rules)
-    counts = Counts()
-    sums = dict.fromkeys(states, Log10Sums())
-    spelling = Spelling() if speller else None
+    tally = Tally(speller=speller, on_sentence=options.on_sentence)
     for block in blocks(text.sentences(), size=BLOCK):
         form_ids = FormIds(inventory)
         ids = encode_sentences(block, form_ids)
-        words = [as_words(each, inventory.n_words) for each in ids]
-        for words_read, predicted in zip(block, words, strict=True):
-            counts += counts_of(words_read, n_oov=int((predicted == UNK).sum()))
-        known = np.concatenate(words) != UNK
-        if speller and spelling:
-            tokens = (token for each in block for token in (*each, END_WORD))
-            spelling += spelling_of(compress(tokens, ~known), speller)
         nlls = reader.nlls(ids, spellings=form_ids.spellings)
-        for state in states:
-            log10s: Log10s = 0.0 - nlls[state].astype(np.float64) / math.log(10)  # never -0
-            _require_numbers(log10s, text=text, model=model)
-            sums[state] += log10_sums(log10s.tolist(), known.tolist())
-            if options.on_sentence is not None and state == states[0]:
-                for sentence in _sentences(block, words, log10s):
-                    options.on_sentence(sentence)
-    if not counts.n_sentences:
-        raise DataError(f"{display_name(path)}: no sentence; expected one a line")
-    counts = replace(counts, n_changed=text.n_changed)
-    by_state: dict[str, Perplexity] = {state: Perplexity(counts, sums[state]) for state in states}
+        log10s: dict[str, Log10s] = {
+            state: _log10s(nlls[state], text=text, model=model) for state in states
+        }
+        words = as_words(np.concatenate(ids), inventory.n_words)
+        tally.add(block, log10s, ids=words, unk=UNK)
+    by_state = tally.perplexities(text)
     signed = _signatures(text, model=model, options=options, speller=speller, adaptation=adaptation)
     return Evaluation(
         str(text.path),
-        counts,
+        by_state[states[0]].counts,
         by_state,
         signed,
-        spelling=spelling,
+        spelling=tally.spelling if speller else None,
         adaptation=adaptation,
         trained_state="sentence" if model.learned_single_sentences else "carried",
     )
 
 
-def _require_numbers(log10s: Log10s, *, text: ReadText, model: Described) -> None:
+def _log10s(nlls: Nlls, *, text: ReadText, model: Described) -> Log10s:
+    log10s: Log10s = 0.0 - nlls.astype(np.float64) / math.log(10)  # never -0
     n_wrong = int((~np.isfinite(log10s)).sum())
     if n_wrong:
         raise DataError(
             f"{model.path}: the model is broken: {n_wrong} of {len(log10s)} log probabilities in "
             f"{display_name(text.path)} are NaN or infinite; expected numbers; train it again"
         )
-
-
-def _sentences(
-    block: list[list[str]], words: list[npt.NDArray[np.int64]], log10s: Log10s
-) -> Iterator[ScoredSentence]:
-    start = 0
-    for words_read, predicted in zip(block, words, strict=True):
-        end = start + len(predicted)
-        word_ids = tuple(predicted[:-1].tolist())
-        known = tuple(number != UNK for number in word_ids)
-        yield ScoredSentence(tuple(words_read), word_ids, known, tuple(log10s[start:end].tolist()))
-        start = end
+    return log10s
 
 
 def _signatures(

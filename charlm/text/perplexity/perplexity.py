@@ -7,12 +7,22 @@ follows.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING
 
+from charlm.errors import DataError
 from charlm.short_repr import ShortRepr
+from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, form_of, share
-from charlm.text.perplexity.spelled_words import Additive, Spelling
+from charlm.text.io.files import display_name
+from charlm.text.perplexity.spelled_words import Additive, Spelling, Spells, spelling_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -207,6 +217,66 @@ class ScoredSentence:
         n_oov, marked = self.known.count(False), bool(self.ends)
         counts = counts_of(self.words, n_oov=n_oov, marked=marked)
         return Perplexity(counts, log10_sums(self.log10_probs, self.known_tokens))
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What has been read of a text, block by block: its counts, sums by state, and spellings.
+
+    Sums are added up by blocks, so their last digits depend on where these end.
+    """
+
+    speller: Spells | None = None
+    marked: bool = True
+    on_sentence: Callable[[ScoredSentence], object] | None = None  # hears the first state's scores
+    counts: Counts = Counts()
+    sums: dict[str, Log10Sums] = field(default_factory=lambda: defaultdict(Log10Sums))
+    spelling: Spelling = Spelling()  # of words that are `<unk>`, if there is a speller
+
+    def add(
+        self,
+        block: list[list[str]],
+        log10s: "Mapping[str, npt.NDArray[np.float64]]",
+        *,
+        ids: "npt.NDArray[np.integer]",
+        unk: int,
+        lengths: "npt.NDArray[np.integer] | None" = None,
+    ) -> list[str]:
+        """Adds sentences with the scores of their tokens by state; returns tokens that are `<unk>`.
+
+        `ids` are the words predicted, `lengths` those of the n-grams that an n-gram model found.
+        """
+        known: list[bool] = (ids != unk).tolist()
+        tokens = [(*words, *((END_WORD,) if self.marked else ())) for words in block]
+        parts = [slice(*ends) for ends in pairwise(accumulate(map(len, tokens), initial=0))]
+        for words, part in zip(block, parts, strict=True):
+            self.counts += counts_of(words, n_oov=known[part].count(False), marked=self.marked)
+        for state, scores in log10s.items():
+            self.sums[state] += log10_sums(scores.tolist(), known)
+        pairs = zip(chain.from_iterable(tokens), known, strict=True)
+        unknown = [token for token, is_known in pairs if not is_known]
+        if self.speller is not None:
+            self.spelling += spelling_of(unknown, self.speller)
+        if self.on_sentence is not None:
+            first = next(iter(log10s.values()))
+            for words, part in zip(block, parts, strict=True):
+                numbers, n = tuple(ids[part].tolist()), len(words)
+                scored = (numbers[:n], tuple(known[part][:n]), tuple(first[part].tolist()))
+                found = None if lengths is None else tuple(lengths[part].tolist())
+                matches = None if found is None else NgramMatches(numbers, found)
+                self.on_sentence(ScoredSentence(tuple(words), *scored, matches))
+        return unknown
+
+    def perplexities(self, text: ReadText) -> dict[str, Perplexity]:
+        """By state, of the text when all of it has been read.
+
+        Raises:
+            DataError: a text without a sentence.
+        """
+        if not self.counts.n_sentences:
+            raise DataError(f"{display_name(text.path)}: no sentence; expected one a line")
+        counts = replace(self.counts, n_changed=text.n_changed)
+        return {state: Perplexity(counts, sums) for state, sums in self.sums.items()}
 
 
 @dataclass(frozen=True)

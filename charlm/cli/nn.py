@@ -7,7 +7,6 @@ is worth depends on how much of a file the model can read.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.command import Result, command
 from charlm.insight.vectors.nn_options import NnOptions, TapOptions, VectorsOptions, shared
 from charlm.options import check_ranges
 
@@ -55,8 +54,10 @@ def nn(options: NnOptions, *, as_json: bool) -> None:
     question = _question(options)
     check_ranges(options)
     options = replace(options, model=output.told_run(options.model), tell=output.say)
-    answer = _write if question == "vectors" else partial(_answer, question)
-    answer(options, as_json=as_json)
+    if question == "vectors":
+        _write(options, as_json=as_json)
+    else:
+        _answer(question, options, as_json=as_json)
 
 
 def _question(options: NnOptions) -> str:
@@ -164,13 +165,11 @@ def _width(column: Column) -> int:
     return max(map(cell_len, words)) + GAP + max(map(len, similarities)) + GAP
 
 
-class Result(Protocol):
+class OfTap(Result, Protocol):
     """What answers a question: of each word, sum or file, and each tap."""
 
     @property
     def tap(self) -> str: ...
-
-    def to_dict(self) -> dict[str, object]: ...  # as JSON
 
 
 def _answer(question: str, options: NnOptions, *, as_json: bool) -> None:
@@ -186,7 +185,7 @@ def _answer(question: str, options: NnOptions, *, as_json: bool) -> None:
     TELLERS[question](results)
 
 
-def _asked(name: str, options: NnOptions) -> Sequence[Result]:
+def _asked(name: str, options: NnOptions) -> Sequence[OfTap]:
     if name == "edit_distance":
         from charlm.insight.vectors.spelling_distance import spelling_distance
 

@@ -110,10 +110,17 @@ def test_the_mixture_goes_to_a_file_that_mixes_again() -> None:
     assert result.stdout.splitlines()[3] == "mixture       -         1  8.16"
 
 
+def write_unigrams(path: str, *, end: float, **words: float) -> None:
+    """An ARPA file of unigrams, log10; `<unk>` has .1."""
+    marks = {"<unk>": -1, "<s>": -99, "</s>": end}
+    lines = "".join(f"{log10}\t{word}\n" for word, log10 in {**marks, **words}.items())
+    head = f"\\data\\\nngram 1={len(marks) + len(words)}\n\n\\1-grams:\n"
+    Path(path).write_text(f"{head}{lines}\n\\end\\\n")
+
+
 def test_an_arpa_file_of_the_mixture_is_told_with_its_perplexity() -> None:
-    head = "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n"
-    Path("one.arpa").write_text(f"{head}-0.1549\t</s>\n-0.69897\ta\n\n\\end\\\n")
-    Path("two.arpa").write_text(f"{head}-0.69897\t</s>\n-0.1549\ta\n\n\\end\\\n")
+    write_unigrams("one.arpa", end=-0.1549, a=-0.69897)
+    write_unigrams("two.arpa", end=-0.69897, a=-0.1549)
     Path("text").write_text("a\n")
     result = run_mix("one.arpa", "two.arpa", "--text", "text", "--arpa", "both.arpa")
     assert result.stdout.splitlines()[3].split() == ["mixture", "-", "2.22"]  # 1 / .45
@@ -121,9 +128,8 @@ def test_an_arpa_file_of_the_mixture_is_told_with_its_perplexity() -> None:
 
 
 def test_words_that_an_arpa_file_lacks_are_told_of() -> None:
-    head = "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.1549\t</s>\n"
-    Path("one.arpa").write_text(f"{head}-0.69897\ta\n\n\\end\\\n")
-    Path("two.arpa").write_text(f"{head}-0.69897\tb\n\n\\end\\\n")
+    write_unigrams("one.arpa", end=-0.1549, a=-0.69897)
+    write_unigrams("two.arpa", end=-0.1549, b=-0.69897)
     Path("text").write_text("b\n")
     result = run_mix("one.arpa", "two.arpa", "--text", "text", "--weights", ".5,.5")
     rows = [line.split() for line in result.stdout.splitlines()[1:4]]

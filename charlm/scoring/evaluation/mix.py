@@ -6,7 +6,7 @@ probabilities are not better for it. ARPA files of different words are made to s
 Weights are tuned on one text and reported on another, unless there is only one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.combination import interpolated
 from charlm.ngram.kenlm_model import is_kenlm_binary
+from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import WordIds, text_in
 from charlm.options import keywords, require_one_stdin
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
@@ -27,7 +28,7 @@ from charlm.scoring.evaluation.token_scores import (
     Kind,
     answers,
     kind_of,
-    members_in_common,
+    ngram_models,
     vocabulary_of_runs,
 )
 from charlm.short_repr import ShortRepr
@@ -145,8 +146,8 @@ def mix(options: MixOptions) -> Mixture:
     _require_arpas(options, kinds)
     texts = _texts_to_score(options, kinds)
     _refuse_idle(options, kinds)
-    members = members_in_common(options, kinds)
-    answered = answers(options, kinds=kinds, texts=texts, members=members)
+    models = ngram_models(options, kinds)
+    answered = answers(options, kinds=kinds, texts=texts, models=models)
     by_text = [on_common_tokens(scores) for scores in answered]
     tuned_on = None if given else SAME_TEXT if len(by_text) == 1 else str(texts[0])
     best, n_iterations = (given, 0) if given else _tuned(by_text[0])
@@ -168,7 +169,7 @@ def mix(options: MixOptions) -> Mixture:
         bands=_bands([*scores, mixed], options=options, kinds=kinds) if options.bands else (),
     )
     if options.arpa is not None:
-        result = replace(result, arpa=_write_arpa(result, list(members.values()), options.arpa))
+        result = replace(result, arpa=_write_arpa(result, models.values(), options.arpa))
     if options.out is not None:
         _write(result, options.out)
     return result
@@ -188,9 +189,10 @@ def _require_arpas(options: MixOptions, kinds: Sequence[Kind]) -> None:
             )
 
 
-def _write_arpa(mixture: Mixture, models: Sequence[BackoffModel], path: str | Path) -> ArpaMixture:
+def _write_arpa(mixture: Mixture, models: Iterable[NgramModel], path: str | Path) -> ArpaMixture:
     """Make one model of several, write it, and measure it on the reported text."""
-    model = interpolated(models, [each.weight for each in mixture.streams])
+    parts = [model for model in models if isinstance(model, BackoffModel)]  # all, under --arpa
+    model = interpolated(parts, [each.weight for each in mixture.streams])
     write_arpa(model, path)
     scores = model.score([list(each.words) for each in _sentences(mixture)])
     measured = _measured(WordScores(str(path), mixture.words, scores.log10_probs), 1.0)

@@ -17,8 +17,8 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa, read_arpa_head
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.kenlm_model import BINARY_MAGIC, is_kenlm_binary
-from charlm.ngram.load import load_ngram
+from charlm.ngram.kenlm_model import BINARY_MAGIC, KenLMModel
+from charlm.ngram.load import NgramModel, load_ngram
 from charlm.ngram.source import file_in_signature
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import MARKS, listed_inventory, text_in
@@ -76,26 +76,25 @@ def kind_of(stream: str | Path) -> Kind:
     return "n-gram" if is_arpa or head.startswith(BINARY_MAGIC) else "scores"
 
 
-def members_in_common(options: MixOptions, kinds: Sequence[Kind]) -> dict[int, BackoffModel]:
-    """The ARPA files that are mixed over all their words, by their place among the streams.
+def ngram_models(options: MixOptions, kinds: Sequence[Kind]) -> dict[int, NgramModel]:
+    """The n-gram models by their place among the streams.
 
-    They are those that are to become one file, and those whose words differ while no run says what
-    the words are. Empty where each can be asked as it is. As under SRILM's `-mix-lm`, a model gives
-    nothing to a word that it lacks, which is not its `<unk>`.
+    ARPA files that are to become one, or whose words differ while no run says what the words are,
+    are read by us, over all their words. As under SRILM's `-mix-lm`, a model gives nothing to a
+    word that it lacks, which is not its `<unk>`.
     """
-    streams = options.all_streams
-    places = [
-        place
-        for place, kind in enumerate(kinds)
-        if kind == "n-gram" and not is_kenlm_binary(streams[place])
-    ]
-    if "run" in kinds or len(places) < 2:
-        return {}
-    heads = [read_arpa_head(streams[n], encoding=options.encoding)[1] for n in places]
-    if options.arpa is None and len({frozenset((*MARKS, *words)) for words in heads}) < 2:
-        return {}
-    words = tuple(dict.fromkeys(chain(*heads)))
-    return {n: read_arpa(streams[n], words=words, encoding=options.encoding) for n in places}
+    streams, encoding = options.all_streams, options.encoding
+    places = [place for place, kind in enumerate(kinds) if kind == "n-gram"]
+    models: dict[int, NgramModel] = {}
+    if options.arpa is None:
+        models = {place: load_ngram(streams[place], encoding=encoding) for place in places}
+        listed = {n: model.words for n, model in models.items() if model.words is not None}
+        if "run" in kinds or len({frozenset((*MARKS, *each)) for each in listed.values()}) < 2:
+            return models
+    else:
+        listed = {n: read_arpa_head(streams[n], encoding=encoding)[1] for n in places}
+    words = tuple(dict.fromkeys(chain(*listed.values())))
+    return models | {n: read_arpa(streams[n], words=words, encoding=encoding) for n in listed}
 
 
 def answers(
@@ -103,13 +102,14 @@ def answers(
     *,
     kinds: Sequence[Kind],
     texts: Sequence[str | Path],
-    members: Mapping[int, BackoffModel],
+    models: Mapping[int, NgramModel],
 ) -> list[list[WordScores]]:
     """For each of `texts`, each stream's scores of it; a file of scores has one text only.
 
     Probabilities of the splits of a corpus directory are files with the same name, each in the
     folder of its split. N-gram models read the texts as the runs beside them do: by their rules, in
-    their vocabulary. Without runs, `members` are asked for all their words.
+    their vocabulary. Without runs, those of `models` that list their words are asked for all words
+    of all of them.
 
     Raises:
         ConfigError: an unknown device; n-gram models beside runs of different rules.
@@ -117,6 +117,7 @@ def answers(
     """
     streams = options.all_streams
     vocabulary = vocabulary_of_runs(streams, kinds) if "n-gram" in kinds else None
+    all_words = _all_words(models)
     rules = replace(LIST, encoding=options.encoding)
     found: dict[int, list[WordScores]] = {}
     for index in sorted(range(len(streams)), key=lambda index: ORDER[kinds[index]]):
@@ -128,13 +129,9 @@ def answers(
             paths: list[str | Path] = [of_split(stream, split) for split in splits]
             found[index] = [read_probabilities(path, rules=rules) for path in paths or [stream]]
         elif kinds[index] == "n-gram":
-            found[index] = _of_ngram(
-                stream,
-                texts,
-                member=members.get(index),
-                vocabulary=vocabulary or _all_words(members),
-                options=options,
-            )
+            model = models[index]
+            words = vocabulary if isinstance(model, KenLMModel) else vocabulary or all_words
+            found[index] = _of_ngram(stream, texts, model=model, vocabulary=words, options=options)
         else:
             found[index] = _of_run(stream, texts, options=options)
     by_stream = [found[index] for index in range(len(streams))]
@@ -183,26 +180,26 @@ class _Collector:
         self._log10_probs.clear()
 
 
-def _all_words(members: Mapping[int, BackoffModel]) -> Inventory | None:
-    """The words of models of different words; None if each knows them all."""
-    if not any(map(_n_lacking, members.values())):
-        return None
-    return listed_inventory(next(iter(members.values())).words[len(MARKS) :])
+def _all_words(models: Mapping[int, NgramModel]) -> Inventory | None:
+    """The words of models that were read over all their words; None if none lacks any."""
+    for model in models.values():
+        if isinstance(model, BackoffModel) and _n_lacking(model):
+            return listed_inventory(model.words[len(MARKS) :])
+    return None
 
 
-def _n_lacking(model: BackoffModel) -> int:
-    return len(model.unlisted.difference(MARKS))
+def _n_lacking(model: NgramModel) -> int:
+    return len(model.unlisted.difference(MARKS)) if isinstance(model, BackoffModel) else 0
 
 
 def _of_ngram(
     path: str | Path,
     texts: Sequence[str | Path],
     *,
-    member: BackoffModel | None,
+    model: NgramModel,
     vocabulary: Inventory | None,
     options: MixOptions,
 ) -> list[WordScores]:
-    model = load_ngram(path, encoding=options.encoding) if member is None else member
     in_signature = file_in_signature(model, sha256_of(path))
     rules = replace(TEXT, encoding=options.encoding)
     _tell(options, path, texts)
@@ -216,8 +213,7 @@ def _of_ngram(
             on_sentence=heard.add,
         )
         heard.close(result, state=STATE)
-    n_lacking = 0 if member is None else _n_lacking(member)
-    return [replace(scores, n_lacking=n_lacking) for scores in heard.results]
+    return [replace(scores, n_lacking=_n_lacking(model)) for scores in heard.results]
 
 
 def _of_run(

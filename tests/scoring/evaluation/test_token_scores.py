@@ -13,7 +13,7 @@ from charlm.ngram.baseline import ngram_baseline
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.scoring.evaluation.mix_options import MixOptions
-from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, members_in_common
+from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, ngram_models
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.perplexity.score_streams import WordScores
 
@@ -53,8 +53,8 @@ def asked(
 ) -> list[list[WordScores]]:
     options = MixOptions(streams, state=state, device="cpu", threads=1, on_stage=on_stage)
     kinds = list(map(kind_of, streams))
-    members = members_in_common(options, kinds)
-    return answers(options, kinds=kinds, texts=texts, members=members)
+    models = ngram_models(options, kinds)
+    return answers(options, kinds=kinds, texts=texts, models=models)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,8 @@ def _sources(folder: Path) -> Iterator[Path]:
 def _documentation(path: Path, *, is_topics: bool) -> Iterator[str]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of escapes such as "\d" in the source
-            tree = ast.parse(path.read_bytes())
+            # Not ast.parse, which leaves docstrings out under -OO from Python 3.14 on.
+            tree = compile(path.read_bytes(), path, "exec", ast.PyCF_ONLY_AST, True, optimize=0)
     except (SyntaxError, ValueError):
         return  # a template, or a sample of an error
     if is_topics:

@@ -131,6 +131,8 @@ class TsvFormat(TemplateFormat):
         begun = False
         for line, fields, raw in self.records(lines):
             if is_comment(line.text):
+                if begun and columns and len(fields) == len(columns.names):
+                    source.notices.pass_over("rows whose id begins with #, a comment's sign", 1)
                 yield OtherLine(line)
                 continue
             if not begun:

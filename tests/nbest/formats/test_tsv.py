@@ -114,6 +114,14 @@ def test_comments_and_blank_lines_stay_between_lines_that_move(read, write) -> N
     )
 
 
+def test_comments_that_have_all_fields_of_a_row_are_counted(read) -> None:
+    notices = Notices()
+    text = "#id\tam\ttext\nu\t-1\ta b\n#u2\t-2\tc\n# a\tb\n"
+    (found,) = read(TsvFormat(), text, notices=notices)
+    assert found.id == "u"
+    assert notices.passed_over == {"rows whose id begins with #, a comment's sign": 1}
+
+
 @pytest.mark.parametrize("cell", ["NA", ""])
 def test_a_feature_that_is_na_in_a_whole_list_is_not_there(cell, read) -> None:
     text = f"id\tc2\ttext\nu\t{cell}\ta\nu\t{cell}\tb\nv\t-1\tc\n"

@@ -63,7 +63,7 @@ KOEHN: dict[str, Settings] = {
             "recipe": {"optimiser": {"lr": 0.3}},
         },
     ),
-    # 4.3.1 and 4.3.2: training criteria that make it unnecessary to normalise the scores.
+    # 4.3.2: training criteria that make it unnecessary to normalise the scores.
     "word-small-selfnorm": merged(
         WORD_SMALL, {"recipe": {"criterion": {"type": "self-normalised", "alpha": 0.1}}}
     ),

@@ -7,8 +7,8 @@ after three epochs without a gain.
 
 from charlm.settings import Settings, merged
 
-# Section 3.2: the loss is summed over a sentence and averaged over 32 sentences, each of less than
-# 50 words.
+# Sections 3 and 3.2: 32 sentences at a time, each of less than 50 words. From their code: the loss
+# is summed over a sentence and averaged over the sentences, the gradient's norm is clipped at 5.
 MIYAMOTO_RECIPE: Settings = {
     "epochs": 15,
     "patience": 3,

@@ -122,7 +122,7 @@ def _gated(gates_BG: Tensor, c_BH: Tensor) -> Leaves:
 
 
 class LSTM(StackedContext):
-    """Hochreiter and Schmidhuber's LSTM with a forget gate, eq. 3 of Kim et al. (2016).
+    """Hochreiter and Schmidhuber's LSTM with a forget gate, eq. 2 of Kim et al. (2016).
 
     Both affine maps of a gate have a bias, as in Kim et al.'s code, which adds nothing to the
     forget gate's bias (Jozefowicz et al., 2015: `forget_bias` 1). Kim et al. have no dropout on the

@@ -17,7 +17,7 @@ from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import Layers, Meaning
 from charlm.text.vocabulary.vocabulary import Inventory
 
-CARRY_BIAS = -2.0  # Kim et al. (2016), section 3.1: the gate starts by carrying
+CARRY_BIAS = -2.0  # Kim et al. (2016), footnote 5: the gate starts by carrying
 
 
 class HighwayLayer(nn.Module):

@@ -14,7 +14,7 @@ DimOrNone = Annotated[int, Range(0, 65_536)]
 
 
 class Softmax(TableOutput):
-    """P(w | h) ∝ exp(h·p_w + q_w), eq. 4 of Kim et al. (2016).
+    """P(w | h) ∝ exp(h·p_w + q_w), eq. 3 of Kim et al. (2016).
 
     `projection` first maps h to that many numbers (0: no map), for large vocabularies and for word
     vectors narrower than the context. It has no bias, which would be redundant beside q.

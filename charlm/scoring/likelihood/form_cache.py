@@ -1,9 +1,9 @@
 """The vectors of forms: each spelling is encoded once, and kept while there is room.
 
-A form's vector depends on the form alone, so Kim et al. (2016, section 6) precompute the vectors of
-the vocabulary before they use a model. Here a vector is computed when it is first needed, so that a
-short list costs no more than its own forms. The context's first products with a vector are cached
-in its place.
+A form's vector depends on the form alone, so the vectors of the vocabulary can be computed before a
+model is used (Kim et al., 2016, "Further observations"). Here a vector is computed when it is first
+needed, so that a short list costs no more than its own forms. The context's first products with a
+vector are cached in its place.
 """
 
 from collections.abc import Sequence

@@ -229,7 +229,7 @@ def inventory_of(
     """The words and characters of a training text: its sentences, or their counts.
 
     If it holds a literal `<unk>`, all its types are words; else types seen once become `<unk>`
-    (Kim et al., 2016, section 4.2). `size` (V, `</s>` and `<unk>` included) and `min_count`
+    (Kim et al., 2016, section 3). `size` (V, `</s>` and `<unk>` included) and `min_count`
     override. Characters seen fewer than `min_char_count` times are read as *unknown character*.
 
     Raises:

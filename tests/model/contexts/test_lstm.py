@@ -30,7 +30,7 @@ def fixture_x() -> torch.Tensor:
 
 
 def cell(context: LSTM, layer: int, x: Floats, h: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """One step of eq. 3 of Kim et al.; rows of the matrices stand in torch's order i, f, g, o."""
+    """One step of eq. 2 of Kim et al.; rows of the matrices stand in torch's order i, f, g, o."""
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     state = context.state_dict()
     w, u, b, d = (state[f"layers.{layer}.{name}_l0"].double().numpy() for name in names)

@@ -1,8 +1,8 @@
 """Every named model, defined once: its three parts and the recipe that trains it.
 
-A variant is its parent with some fields changed. The numbers are those of the papers. An option
-that a preset leaves out has its part's default; a run stores the complete settings, so a stored
-run never reads its preset again.
+A variant is its parent with some fields changed. The numbers are those of the papers, unless a
+preset's file says otherwise. An option that a preset leaves out has its part's default; a run
+stores the complete settings, so a stored run never reads its preset again.
 """
 
 import re

@@ -38,7 +38,8 @@ ZAREMBA: dict[str, Settings] = {
 }
 
 BOTHA: dict[str, Settings] = {
-    # Reads the four preceding words, with one matrix each; morphs at the input and at the output.
+    # Morphs at the input and at the output. Differs from the paper, which has three preceding
+    # words, full matrices, Brown classes, and AdaGrad with L2.
     "mlbl": merged(
         WORD_SMALL,
         {

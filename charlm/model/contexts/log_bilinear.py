@@ -24,8 +24,8 @@ Matrices = Annotated[
 class LogBilinear(Context):
     """h = Σⱼ Cⱼ x₍ₜ₋ⱼ₎ over the last n − 1 words (Mnih and Hinton, 2007).
 
-    Botha and Blunsom's (2014) MLBL uses this context over vectors of words and morphs, with
-    diagonal Cⱼ; Mnih and Hinton's Cⱼ are full.
+    Botha and Blunsom's (2014) MLBL uses this context over vectors of words and morphs. In both
+    papers the Cⱼ are full; the default here is diagonal.
     """
 
     def __init__(

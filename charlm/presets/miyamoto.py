@@ -1,8 +1,8 @@
 """Miyamoto & Cho (2016), "Gated word-character recurrent language model": all rows of table 1.
 
 They train and score sentence by sentence, so their figures cannot be compared with Kim et al.'s.
-They validate every 1,000 steps and stop after three validations without a gain; here training stops
-after three epochs without a gain.
+Their code validates every 1,000 steps and stops after four to six validations without a gain
+("patience" 3); here training stops after three epochs without a gain.
 """
 
 from charlm.settings import Settings, merged

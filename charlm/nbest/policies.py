@@ -84,7 +84,7 @@ def note_penalty(source: Source) -> None:
 
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:
-    """The words of a hypothesis between blanks and TABs, without `<s>` and `</s>` at the ends.
+    """The words of a sentence between blanks and TABs, without `<s>` and `</s>` at the ends.
 
     They are `StrippedWords` if there were such marks.
 
@@ -92,7 +92,7 @@ def plain_words(text: str, place: str) -> tuple[str, ...]:
         DataError: `<s>` or `</s>` inside, or a character that a line of text cannot hold.
     """
     if "\n" in text or "\0" in text:
-        raise DataError(f"{place}: found a line end or NUL in a hypothesis; expected one line")
+        raise DataError(f"{place}: found a line end or NUL in a sentence; expected one line")
     words = split_words(text)
     bare = without_marks(words, where=place)
     return tuple(bare) if len(bare) == len(words) else StrippedWords(bare)

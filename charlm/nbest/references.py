@@ -13,9 +13,9 @@ from typing import Literal
 from charlm.errors import DataError
 from charlm.nbest.formats.csv_tables import CsvFormat
 from charlm.nbest.formats.tsv import Columns, TsvFormat, columns_named, is_comment
-from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.hypotheses import NbestList, StrippedWords
 from charlm.nbest.list_lines import Line as ListLine
-from charlm.nbest.policies import DECIMAL
+from charlm.nbest.policies import DECIMAL, plain_words
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
 from charlm.text.io.files import display_name, parse_json
@@ -36,6 +36,7 @@ ID_KEYS = ("id", "utt", "utt_id", "key")
 TEXT_KEYS = ("ref", "reference", "text")
 COLUMNS = (*REFERENCES, *TEXTS)  # what a table may call its references
 WITHOUT_REFERENCE = "lists without a reference"
+MARKED = "<s> or </s> at the ends of references"
 NAMED = 3  # ids that a message lists
 # NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text.
 STM = re.compile(
@@ -66,17 +67,20 @@ def read_references(
 
     Accepted are `utt TAB text`, or a table whose header names columns as lists do (tsv, csv),
     `utt text` (kaldi), `text (utt)` (trn), NIST's `utt channel speaker begin end text` (stm), JSON
-    lines with id and ref, and lines in the order of the lists (plain). `allow_missing`: lists
-    without a reference, and references without a list, are left out, and counted in `notices`.
+    lines with id and ref, and lines in the order of the lists (plain). `<s>` and `</s>` at the ends
+    are left out, as in hypotheses. `allow_missing`: lists without a reference, and references
+    without a list, are left out. Both are counted in `notices`.
 
     Raises:
-        DataError: none of these forms, a repeated id, ids that are not those of the lists.
+        DataError: none of these forms, a repeated id, ids that are not those of the lists, or
+            `<s>` or `</s>` inside.
     """
     name = display_name(path)
     lines = list(read_lines(path, rules=rules))
     form = _detect(lines, ids=ids, name=name)
     if form == "plain":
-        return {id: tuple(split_words(text)) for id, (_, text) in zip(ids, lines, strict=True)}
+        pairs = zip(ids, lines, strict=True)
+        return {id: _words(text, f"{name}:{n}", notices=notices) for id, (n, text) in pairs}
     found: dict[str, tuple[str, ...]] = {}
     for number, id, text in _entries(form, lines, name=name):
         if form == "stm" and not _is_scored(text, f"{name}:{number}", may_lack=allow_missing):
@@ -85,7 +89,7 @@ def read_references(
             continue
         if id in found:
             raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")
-        found[id] = tuple(split_words(text))
+        found[id] = _words(text, f"{name}:{number}", notices=notices)
         if form in ("stm", "trn") and ALTERNATIVES.issubset(found[id]):
             raise DataError(
                 f"{name}:{number}: {shown(text.strip())}; expected one text, and no alternatives; "
@@ -97,6 +101,13 @@ def read_references(
         notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))
         notices.pass_over("references without a list", len(set(found) - set(ids)))
     return {id: found[id] for id in ids if id in found}
+
+
+def _words(text: str, where: str, *, notices: Notices | None) -> tuple[str, ...]:
+    words = plain_words(text, where)
+    if notices is not None:
+        notices.pass_over(MARKED, isinstance(words, StrippedWords))
+    return tuple(words)
 
 
 def require_references(path: str | Path, *, rules: LineRules) -> None:

@@ -36,7 +36,7 @@ def test_words_tell_whether_they_lost_marks(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\0b"])
 def test_what_a_line_cannot_hold_is_refused(text: str) -> None:
-    with pytest.raises(DataError, match="^here: found a line end or NUL in a hypothesis; expected"):
+    with pytest.raises(DataError, match="^here: found a line end or NUL in a sentence; expected"):
         plain_words(text, "here")
 
 

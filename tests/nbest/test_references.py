@@ -162,3 +162,36 @@ def test_a_list_that_holds_no_reference_of_its_own_is_named_or_left_out() -> Non
     found = own_references(lists, allow_missing=True, notices=notices)
     assert found == {"u1": ("b",)}
     assert notices.passed_over == {"lists without a reference": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "u1 <s> we know </s>\nu2 yes </s>\n",
+        "<s> we know </s> (u1)\nyes (u2)\n",
+        "<s> we know </s>\nyes </s>\n",
+        '{"id": "u1", "ref": "<s> we know </s>"}\n{"id": "u2", "ref": "yes"}\n',
+    ],
+)
+def test_marks_at_the_ends_are_no_words_and_counted(text: str, tmp_path: Path) -> None:
+    notices = Notices()
+    found = read_references(written(tmp_path, text), ["u1", "u2"], notices=notices)
+    assert found == {"u1": ("we", "know"), "u2": ("yes",)}
+    assert notices.passed_over == {"<s> or </s> at the ends of references": text.count("</s>")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("u1 we </s> know\nu2 yes\n", "refs:1: found </s> within a line; expected one sentence"),
+        ("one\ntwo <s> three\n", "refs:2: found <s> within a line"),
+        (
+            '{"id": "u1", "ref": "we know\\n"}\n{"id": "u2", "ref": "yes"}\n',
+            "refs:1: found a line end or NUL in a sentence; expected one line",
+        ),
+    ],
+)
+def test_what_is_more_than_a_sentence_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read_references(written(tmp_path, text), ["u1", "u2"])
+    assert message in str(caught.value)

@@ -136,7 +136,7 @@ def test_null_and_nan_are_refused_or_the_worst_of_the_list(read) -> None:
             "a.list:1: 'scores': 'x': found '1'; expected a number",
         ),
         ('{"id":"u","text":"\\ud800"}\n', "a.list:1: 'text': found half of a surrogate pair; exp"),
-        ('{"id":"u","text":"a\\nb"}\n', "a.list:1: 'text': found a line end or NUL in a hyp"),
+        ('{"id":"u","text":"a\\nb"}\n', "a.list:1: 'text': found a line end or NUL in a sen"),
         ('{"id":"u","text":"a </s> b"}\n', "a.list:1: 'text': found </s> within a line"),
         ('{"id":"u","text":"a"\n', "a.list:1: not valid JSON ("),
         ('{"id":"u","text":"a"}{}\n', "a.list:1: not valid JSON (Extra data"),

@@ -69,7 +69,7 @@ def test_a_score_is_a_member_more_and_all_else_as_it_was(read, write, values) ->
         ),
         (
             '{"alternatives": [{"text": "a\\nb"}]}',
-            "found a line end or NUL in a hypothesis; expected",
+            "found a line end or NUL in a sentence; expected",
         ),
         ('{"alternatives": [{"text": "\\ud800"}]}', "found half of a surrogate pair; expected"),
         ('{\n"alternatives":\n', "a.list:3: not valid JSON (Expecting value at character 1)"),

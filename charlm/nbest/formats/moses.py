@@ -2,6 +2,8 @@
 
 The separator is `|||` with or without blanks, since some writers leave out the one after the id. A
 label applies to all numbers up to the next label: `tm= -1 -2` are the features tm_1 and tm_2.
+Marian writes alignments and the scores of words before the features, others after the total; they
+are kept and not read.
 """
 
 import re
@@ -21,9 +23,9 @@ BAR = "|||"
 class MosesFormat(TemplateFormat):
     """Features as they stand, and the model's own `total`, which ranked the list.
 
-    The new feature goes to the end of the third field, labelled like its neighbours; the total
-    stays as the decoder wrote it. A single number after the words is a total without features.
-    Blank lines mean nothing and are kept.
+    The new feature goes to the end of the others, labelled like its neighbours; the total stays as
+    the decoder wrote it. A single number after the words is a total without features. Blank lines
+    mean nothing and are kept.
     """
 
     name = "moses"
@@ -45,12 +47,13 @@ class MosesFormat(TemplateFormat):
         if score is None:
             return BAR.join(original)
         refuse_twice(hypothesis)
-        start, words, features, *rest = _whole(original)
-        kept = features.rstrip(" \t")
-        blank = features[len(kept) :] or (" " if rest else "")
+        fields = _whole(original)
+        which = _features_at(fields)
+        kept = fields[which].rstrip(" \t")
+        blank = fields[which][len(kept) :] or (" " if fields[which + 1 :] else "")
         mark = ":" if kept.endswith(":") or re.search(r"\S:(\s|$)", kept) else "="
-        features = f"{kept} {FEATURE}{mark} {score_text(score, hypothesis)}{blank}"
-        return BAR.join((start, words, features, *rest))
+        fields[which] = f"{kept} {FEATURE}{mark} {score_text(score, hypothesis)}{blank}"
+        return BAR.join(fields)
 
 
 class _Fields(tuple[str, ...]):
@@ -71,12 +74,14 @@ def _row(line: Line) -> Row | OtherLine:
     if not key:
         raise DataError(f"{line.place}: found no id before the first '|||'; expected a number")
     features: dict[str, float] = {}
-    named = list(_labelled(fields[2], line.place))
-    for name, value in [*named, *(("total", field.strip(" \t")) for field in fields[3:4])]:
+    at = _features_at(fields)
+    named = list(_labelled(fields[at], line.place))
+    named += [("total", field.strip(" \t")) for field in fields[at + 1 : at + 2]]
+    for name, value in named:
         if name in features:
             raise DataError(
                 f"{line.place}: found the feature {name!r} twice; expected each once, and 'total' "
-                "is the fourth field; rename its label"
+                "is the field behind the features; rename its label"
             )
         features[name] = number(value, f"{line.place}: feature {name!r}")
     return Row(line, key, plain_words(fields[1], line.place), features, _Fields(original))
@@ -87,6 +92,13 @@ def _whole(fields: Sequence[str]) -> list[str]:
     if len(fields) == 3 and is_number(fields[2].strip(" \t")):
         return [*fields[:2], " ", fields[2]]
     return list(fields)
+
+
+def _features_at(fields: Sequence[str]) -> int:
+    """The index of the field of features: the third or, in Marian's, the one before the total."""
+    before = (at - 1 for at in range(3, len(fields)) if is_number(fields[at].strip(" \t")))
+    found = next(before, 2)
+    return found if "=" in fields[found] else 2
 
 
 def _labelled(field: str, place: str) -> Iterator[tuple[str, str]]:
@@ -122,8 +134,7 @@ def _looks_so(line: str) -> bool:
     fields = line.split(BAR)
     if len(fields) < 3 or not fields[0].strip(" \t").isdecimal():
         return False
-    tokens = split_words(fields[2])
-    numbers = [token for token in tokens if _label(token) is None]
-    return all(is_number(token) for token in numbers) and (
-        len(fields) == 3 or is_number(fields[3].strip(" \t"))
-    )
+    at = _features_at(fields)
+    numbers = [token for token in split_words(fields[at]) if _label(token) is None]
+    totals = [field.strip(" \t") for field in fields[at + 1 : at + 2]]
+    return all(map(is_number, [*numbers, *totals]))

@@ -6,6 +6,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.moses import MosesFormat
 
+MARIAN = "0 ||| das ist ||| 0-0 1-1 ||| WordScores= -0.5 -0.1 ||| F0= -0.6 ||| -0.3\n"
 OLD = "0 ||| das ist ein haus ||| d: 0 -5.56 lm: -36.1 w: -7 ||| -9.2298 ||| 0-0 1-1\n"
 NEW = "2||| ok  ||| LM0= -33.0 w= -6 ||| -9.9001\n"
 
@@ -56,6 +57,18 @@ def test_the_score_is_the_last_feature_labelled_like_the_others(line, scored, re
     assert again.hypotheses[0].words == found[0].hypotheses[0].words
 
 
+@pytest.mark.parametrize(
+    "between", ["0-0 1-1 |||", "WordScores= -0.5 -0.1 |||", "0.1,0.9 0.2,0.8 |||", "1 |||", "|||"]
+)
+def test_what_marian_writes_before_the_features_is_kept_and_not_read(between, read, write) -> None:
+    line = f"0 ||| das ist ||| {between} F0= -0.6 ||| -0.3\n"
+    found = read(MosesFormat(), line)
+    assert found[0].hypotheses[0].words == ("das", "ist")
+    assert found[0].hypotheses[0].features == {"F0": -0.6, "total": -0.3}
+    scored = write(MosesFormat(), found, scores=[(-1.5,)])
+    assert scored == line.replace("F0= -0.6", "F0= -0.6 charlm= -1.500000")
+
+
 @pytest.mark.parametrize("line", ["0 ||| a ||| -1.5", "0 ||| a |||  ||| -1.5"])
 def test_a_number_alone_behind_the_words_is_the_total(line, read, write) -> None:
     found = read(MosesFormat(), line)
@@ -82,6 +95,7 @@ def test_blank_lines_mean_nothing_and_are_kept(read, write) -> None:
         ("0 ||| ok\n", "a.list:1: found 2 fields between '|||'; expected at least 3"),
         (" ||| ok ||| F0= 1\n", "a.list:1: found no id before the first '|||'; expected a number"),
         ("0 ||| ok ||| F0= x\n", "a.list:1: feature 'F0': found 'x'; expected a number"),
+        ("0 ||| ok ||| F0= 1 |||  ||| 2\n", "a.list:1: feature 'total': found ''; expected a num"),
         ("0 ||| ok ||| F0= 1 ||| x\n", "a.list:1: feature 'total': found 'x'; expected a num"),
         (
             "0 ||| ok ||| d= 1 w= 2 d= 3\n",
@@ -112,6 +126,7 @@ def test_it_has_no_use_for_columns(read) -> None:
     ("lines", "claimed"),
     [
         ((OLD[:-1], NEW[:-1]), True),
+        ((MARIAN[:-1],), True),
         (("1462 ||| 0 ||| a reference ||| a hypothesis",), False),
         (("u ||| ok ||| F0= 1 ||| 1",), False),
         (("0 ||| ok",), False),

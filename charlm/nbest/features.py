@@ -82,13 +82,21 @@ def feature_table(
     return FeatureTable(tuple(columns), table_HF)
 
 
-def require_same_names(lists: Sequence[NbestList], tables: Sequence[FeatureTable]) -> None:
-    """Raises DataError if a list does not have the same features as the first one."""
+def require_same_names(
+    lists: Sequence[NbestList], tables: Sequence[FeatureTable], *, needed: Sequence[str] = ()
+) -> None:
+    """Raises DataError if a list does not have the same features as the first one.
+
+    If some are `needed`, the others may differ, as the rare features of translation systems do.
+    """
+    expected = set(needed or tables[0].names).intersection(tables[0].names)
     for nbest, table in zip(lists, tables, strict=True):
-        if set(table.names) != set(tables[0].names):
+        found = set(table.names)
+        if not expected <= found or not (needed or found <= expected):
             raise DataError(
                 f"{nbest.hypotheses[0].place}: features {', '.join(table.names)}; expected those "
-                f"of the first list: {', '.join(tables[0].names)}"
+                f"of the first list: {', '.join(tables[0].names)}; or name those that all have "
+                "(--tuned)"
             )
 
 

@@ -69,6 +69,14 @@ def test_lists_with_other_features_than_the_first_are_refused() -> None:
         require_same_names(lists, [feature_table(each) for each in lists])
 
 
+def test_features_that_are_not_needed_may_differ() -> None:
+    lists = [nbest_of(("a", {"am": 1.0, "rare": 2.0})), nbest_of(("a", {"am": 1.0, "other": 1.0}))]
+    tables = [feature_table(each) for each in lists]
+    require_same_names(lists, tables, needed=("am", "words"))
+    with pytest.raises(DataError, match=r"; or name those that all have \(--tuned\)"):
+        require_same_names(lists, tables, needed=("am", "rare"))
+
+
 def test_equal_rows_have_equal_totals_to_the_bit_wherever_they_stand() -> None:
     generator = np.random.default_rng(0)
     row, weights = generator.standard_normal(7), generator.standard_normal(7)

@@ -8,6 +8,7 @@ are kept and not read.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Sample, Source
@@ -24,8 +25,9 @@ class MosesFormat(TemplateFormat):
     """Features as they stand, and the model's own `total`, which ranked the list.
 
     The new feature goes to the end of the others, labelled like its neighbours; the total stays as
-    the decoder wrote it. A single number after the words is a total without features. Blank lines
-    mean nothing and are kept.
+    the decoder wrote it. A single number after the words is a total without features. A feature
+    that only some hypotheses of a list have is 0 in the others: decoders leave out zeros. Blank
+    lines mean nothing and are kept.
     """
 
     name = "moses"
@@ -39,7 +41,8 @@ class MosesFormat(TemplateFormat):
     def read(self, source: Source) -> Iterator[NbestList]:
         only(source, self.name)
         with lines_of(source) as lines:
-            yield from ListBuilder(source, name=lines.name).lists(_row(line) for line in lines)
+            builder = ListBuilder(source, name=lines.name, ragged=True)
+            yield from map(_with_zeros, builder.lists(map(_row, lines)))
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         original = hypothesis.original
@@ -54,6 +57,15 @@ class MosesFormat(TemplateFormat):
         mark = ":" if kept.endswith(":") or re.search(r"\S:(\s|$)", kept) else "="
         fields[which] = f"{kept} {FEATURE}{mark} {score_text(score, hypothesis)}{blank}"
         return BAR.join(fields)
+
+
+def _with_zeros(nbest: NbestList) -> NbestList:
+    """The list with the zeros that decoders leave out: those of features, not of scores."""
+    zeros = {name: 0.0 for each in nbest.hypotheses for name in each.features}
+    for score in ("total", FEATURE):
+        zeros.pop(score, None)
+    hypotheses = (replace(each, features={**zeros, **each.features}) for each in nbest.hypotheses)
+    return replace(nbest, hypotheses=tuple(hypotheses))
 
 
 class _Fields(tuple[str, ...]):

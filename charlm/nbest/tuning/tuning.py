@@ -98,7 +98,7 @@ def tune_weights(
     """
     if not lists:
         raise DataError("tuning: no lists; expected some, with references")
-    require_same_names(lists, tables)
+    require_same_names(lists, tables, needed=options.tuned_names)
     names = _names(options.tuned_names, tables[0].names, reads=metric.reads)
     statistics = metric.statistics(lists, references)
     orders = [tie_order(table) for table in tables]  # of equal rows the first is to win

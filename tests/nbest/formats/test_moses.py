@@ -3,6 +3,7 @@
 import pytest
 
 from charlm.errors import ConfigError, DataError
+from charlm.nbest.features import feature_table
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.moses import MosesFormat
 
@@ -76,6 +77,27 @@ def test_a_number_alone_behind_the_words_is_the_total(line, read, write) -> None
     assert write(MosesFormat(), found) == line
     (again,) = read(MosesFormat(), write(MosesFormat(), found, scores=[(-2.0,)]))
     assert again.hypotheses[0].features == {"total": -1.5, "charlm": -2.0}
+
+
+def test_a_feature_that_only_some_hypotheses_have_is_0_in_the_others(read, write) -> None:
+    text = (
+        "0 ||| a ||| lm=-1 pp_a=1 ||| -2\n0 ||| b ||| lm=-1 pp_b=2 ||| -3\n1 ||| c ||| lm=0 ||| 0\n"
+    )
+    first, second = found = read(MosesFormat(), text)
+    assert [each.features for each in first.hypotheses] == [
+        {"lm": -1.0, "pp_a": 1.0, "pp_b": 0.0, "total": -2.0},
+        {"lm": -1.0, "pp_a": 0.0, "pp_b": 2.0, "total": -3.0},
+    ]
+    assert second.hypotheses[0].features == {"lm": 0.0, "total": 0.0}
+    assert write(MosesFormat(), found) == text
+
+
+def test_a_score_that_only_some_hypotheses_have_is_not_0_in_the_others(read) -> None:
+    text = "0 ||| a ||| lm=-1 charlm=-3 ||| -2\n0 ||| b ||| lm=-1\n"
+    (found,) = read(MosesFormat(), text)
+    assert found.hypotheses[1].features == {"lm": -1.0}
+    with pytest.raises(DataError, match=r"^a\.list:2: no feature 'charlm', which others of list"):
+        feature_table(found)
 
 
 def test_the_total_is_what_ranked_the_list() -> None:

@@ -58,7 +58,7 @@ class KaldiFormat(TemplateFormat):
         self._text_name = ""  # the name of a folder's file of texts; empty if a file is read
 
     def claims(self, sample: Sample) -> bool:
-        """Keys with ranks from 1 on, each once; a folder with texts and costs."""
+        """Keys with ranks from 1 on, each once, and no `|||`; a folder with texts and costs."""
         if sample.names:
             texts, costs = _files_in(sample.names)
             return bool(texts and costs)
@@ -70,6 +70,8 @@ class KaldiFormat(TemplateFormat):
             if not key.strip(" \t"):
                 continue
             if found is None or key in seen or (found[1] not in ids and found[2] != "1"):
+                return False
+            if "|||" in line:  # Moses, or another format
                 return False
             seen.add(key)
             ids.add(found[1])

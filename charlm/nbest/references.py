@@ -18,6 +18,7 @@ from charlm.nbest.list_lines import Line as ListLine
 from charlm.nbest.policies import DECIMAL, plain_words
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
+from charlm.text.corpus.labels import is_silent, is_word
 from charlm.text.io.files import display_name, parse_json
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 from charlm.text.io.table_lines import (
@@ -153,7 +154,15 @@ def own_references(
     return references
 
 
-def share_in_case(lists: Iterable[NbestList], references: References) -> float:
+def note_differences(
+    lists: Sequence[NbestList], references: References, *, notices: Notices
+) -> None:
+    """Note what makes error rates tell little: words in another case, noise that nobody wrote."""
+    notices.share_in_case = _share_in_case(lists, references)
+    notices.noise_unsaid = _noise_unsaid(lists, references)
+
+
+def _share_in_case(lists: Iterable[NbestList], references: References) -> float:
     """Among the words that first hypotheses and references share, the share that differ in case."""
     n_same = n_folded = 0
     for nbest in lists:
@@ -161,6 +170,13 @@ def share_in_case(lists: Iterable[NbestList], references: References) -> float:
         n_same += len({*first} & {*said})
         n_folded += len({word.casefold() for word in first} & {word.casefold() for word in said})
     return 1 - n_same / n_folded if n_folded > n_same else 0.0
+
+
+def _noise_unsaid(lists: Iterable[NbestList], references: References) -> list[str]:
+    """The labels of noise in hypotheses that no reference has."""
+    found = {word for nbest in lists for each in nbest.hypotheses for word in each.words}
+    found.difference_update(*references.values())
+    return sorted(word for word in found if not is_word(word) and not is_silent(word))
 
 
 def _require_same_ids(found: References, ids: Sequence[str], *, name: str) -> None:

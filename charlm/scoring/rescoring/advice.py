@@ -7,6 +7,7 @@ from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 
+N_NAMED = 3  # labels of noise
 OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
 
 
@@ -15,6 +16,7 @@ def advice_on(result: RescoringResult) -> list[str]:
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
     return [
         *_on_case(result),
+        *_on_noise(result),
         *_on_weights(result),
         *_on_means(result),
         *_on_recordings(result),
@@ -32,6 +34,18 @@ def _on_case(result: RescoringResult) -> list[str]:
         f"{share:.0%} of the words that the lists share with their references differ from them in "
         "case, and count as errors: the rates tell nothing; write both in one case (--lower is of "
         "what models read)"
+    ]
+
+
+def _on_noise(result: RescoringResult) -> list[str]:
+    """On noise in the lists that a transcriber leaves out, and each of which is an error."""
+    found = result.notices.noise_unsaid
+    if not found:
+        return []
+    more = f" and {len(found) - N_NAMED} more" if len(found) > N_NAMED else ""
+    return [
+        f"no reference has {', '.join(found[:N_NAMED]):.80}{more}: if they are labels of noise, "
+        "the rates count each as a wrong word, and SRILM's do not; take them out of the lists"
     ]
 
 

@@ -16,7 +16,7 @@ from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
 from charlm.nbest.output_layouts import laid_out
-from charlm.nbest.references import References, share_in_case
+from charlm.nbest.references import References, note_differences
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords
@@ -79,7 +79,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
         if references is None:
             references = run.references(refs, [nbest for nbest, _ in seen.lists])
         measured = [pair for pair in seen.lists if pair[0].id in references]
-        run.notices.share_in_case = share_in_case([nbest for nbest, _ in measured], references)
+        note_differences([nbest for nbest, _ in measured], references, notices=run.notices)
         rates = _measured(measured, references, weights=pipeline.weights, options=options)
         n_left_out = len(seen.lists) - len(measured)
     return ScoreResult(

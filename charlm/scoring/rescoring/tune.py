@@ -8,7 +8,7 @@ from functools import partial
 from charlm.nbest.features import FeatureTable
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
-from charlm.nbest.references import share_in_case
+from charlm.nbest.references import note_differences
 from charlm.nbest.tuning.tuning import tune_weights
 from charlm.nbest.weights import ListLayout, Weights
 from charlm.options import keywords
@@ -58,7 +58,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     if references is None:
         references = run.references(options.refs, [nbest for nbest, _ in scored])
     n_lists, scored = len(scored), [each for each in scored if each[0].id in references]
-    run.notices.share_in_case = share_in_case([nbest for nbest, _ in scored], references)
+    note_differences([nbest for nbest, _ in scored], references, notices=run.notices)
     start = {} if pipeline.weights is None else pipeline.weights.values
     tuned = tune_weights(
         [nbest for nbest, _ in scored],

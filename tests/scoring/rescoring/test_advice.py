@@ -85,6 +85,30 @@ def test_references_in_another_case_are_told_where_they_are_what_errors_come_fro
         assert [each.startswith(beginning) for each in told] == [True] * (share > 1 / 2)
 
 
+@pytest.mark.parametrize(
+    ("references", "labels"),
+    [
+        ("a the\nb it\n", "-pau-, <n>, [laugh] and 1 more:"),
+        ("a the\nb it -pau- [laugh]\n", "<n>, {breath}:"),
+        ("a the <n> {breath}\nb it -pau- [laugh]\n", ""),
+    ],
+)
+def test_noise_that_no_reference_has_is_named_since_it_counts_as_an_error(
+    tmp_path: Path, references: str, labels: str
+) -> None:
+    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
+    lists.write_text(
+        "id\tam\ttext\na\t-1\t-pau- the <n>\na\t-2\t<unk>\nb\t-1\t[laugh] it {breath}\n"
+    )
+    refs.write_text(references)
+    asked = {"refs": refs, "weight": ["am=1"]}
+    for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+        told = [each for each in advice.advice_on(result) if each.startswith("no reference has ")]
+        assert [f"has {labels} if they are labels of noise" in each for each in told] == (
+            [True] * bool(labels)
+        )
+
+
 @pytest.mark.parametrize("ids", [["a-1", "b-1"], ["a-1", "a-2"]])
 def test_who_asked_to_adapt_is_not_told_to_leave_out_a_context(
     tmp_path: Path, ids: list[str]

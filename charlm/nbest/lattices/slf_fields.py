@@ -23,6 +23,7 @@ FIELD = re.compile(
 )
 PIECE = re.compile(r"\\([0-3][0-7]{2}|.)|[^\\]+|\\", re.DOTALL)
 NUMBER = re.compile(DECIMAL)
+ADVICE = {"-inf": "; lattice-tool writes one with -htk-logzero -99"}  # instead of this
 SHORT = {  # of the fields that can be written either way
     "VERSION": "V",
     "UTTERANCE": "U",
@@ -53,11 +54,12 @@ class Fields:
         """A field that is there, as a number.
 
         Raises:
-            DataError: it is not a number.
+            DataError: it is not a number, or infinite.
         """
         text = self.values[name]
         if not NUMBER.fullmatch(text) or abs(float(text)) > LARGEST:
-            raise DataError(f"{self.line.place}: {name}={text!r:.60}; expected a number")
+            advice = ADVICE.get(text, "")
+            raise DataError(f"{self.line.place}: {name}={text!r:.60}; expected a number{advice}")
         return float(text)
 
     def text(self, name: str) -> str:

@@ -170,6 +170,7 @@ SUB = "a sub-lattice; expected none; expand it with HTK first"
         ("L=2", "L=1", ":3: L=1, found 2 links; expected as many"),
         ("N=3", "N=x", ":3: N='x'; expected a number"),
         ("a=-1", "a=nan", ":7: a='nan'; expected a number"),
+        ("l=-2", "l=-inf", ":7: l='-inf'; expected a number; lattice-tool writes one with -htk-lo"),
         ("a=-1", "a=-1e99", ":7: a='-1e99'; expected a number"),
         ("a=-1", "a=-1 a=2", ":7: field a for the second time"),
         ("a=-1", "a -1", ":7: 'a -1 l=-2'; expected fields such as W=word"),

@@ -58,8 +58,9 @@ def warn(result: "RescoringResult") -> None:
         )
     if notices.ids_read_as_words:
         output.say(
-            f"warning: sentences begin with {', '.join(notices.ids_read_as_words):.80}, which look "
-            "like ids and were scored as words; if they are, name the format, as --format kaldi"
+            f"warning: sentences begin or end with {', '.join(notices.ids_read_as_words):.80}, "
+            "which look like ids and were scored as words; if they are, name the format, as "
+            "--format kaldi, or cut them off"
         )
     for filling, n in notices.filled.items():
         output.say(

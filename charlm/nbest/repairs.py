@@ -32,7 +32,7 @@ class Notices:
     filled: Counter[Filling] = field(default_factory=Counter)  # hypotheses
     passed_over: Counter[str] = field(default_factory=Counter)  # by the kind of thing skipped
     headings: list[str] = field(default_factory=list)  # lines read as hypotheses, maybe headings
-    # The first words of the first sentences, if most first words look like ids.
+    # The first or last words of the first sentences, if most of them look like ids.
     ids_read_as_words: list[str] = field(default_factory=list)
     # Among the words that first hypotheses and references share, the share that differ in case.
     share_in_case: float = 0.0

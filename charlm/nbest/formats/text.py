@@ -1,5 +1,6 @@
 """Plain sentences: each line is a list of its own with one hypothesis; its id is its number."""
 
+import re
 from collections.abc import Iterator
 
 from charlm.nbest.format import Sample, Source
@@ -10,6 +11,7 @@ from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
 from charlm.text.io.lines import split_words
 
+IN_PARENTHESES = re.compile(r"\([^()]+\)")  # sclite's ids stand so behind the words
 LOOKED_AT = 1000  # sentences that are checked for an id at the beginning
 
 
@@ -37,15 +39,18 @@ class TextFormat(ScoreFileFormat):
         return 2 * n_keyed <= len(firsts)  # one bad line does not turn a list with ids into text
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list per line; notes the first words if most are distinct and look like ids."""
+        """One list per line; notes first or last words if most are distinct and look like ids."""
         firsts: list[str] = []
+        lasts: list[str] = []
         for nbest in super().read(source):
             if len(firsts) < LOOKED_AT:
                 firsts += nbest.hypotheses[0].words[:1]
+                lasts += nbest.hypotheses[0].words[-1:]
             yield nbest
-        found = set(filter(may_be_id, firsts))
-        if len(firsts) > 1 and 2 * len(found) > len(firsts):
-            source.notices.ids_read_as_words = firsts[:3]
+        for words, looks_so in ((firsts, may_be_id), (lasts, IN_PARENTHESES.fullmatch)):
+            found = set(filter(looks_so, words))
+            if len(words) > 1 and 2 * len(found) > len(words):
+                source.notices.ids_read_as_words = words[:3]
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
         words = plain_words(line.text, line.place)

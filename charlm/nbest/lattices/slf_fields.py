@@ -21,6 +21,7 @@ FIELD = re.compile(
     r"""[ \t]*+([^ \t=]++)="""
     r"""("(?:[^"\\]++|\\.)*+"(?![^ \t])|'(?:[^'\\]++|\\.)*+'(?![^ \t])|[^ \t]*+)"""
 )
+BLANKS = {" ", "\t"}
 PIECE = re.compile(r"\\([0-3][0-7]{2}|.)|[^\\]+|\\", re.DOTALL)
 NUMBER = re.compile(DECIMAL)
 ADVICE = {"-inf": "; lattice-tool writes one with -htk-logzero -99"}  # instead of this
@@ -66,12 +67,13 @@ class Fields:
         """A field that is text, its quotes and escapes undone; empty if it is missing.
 
         Raises:
-            DataError: octal bytes that are not of the file's encoding, or that a word cannot hold.
+            DataError: octal bytes that are not of the file's encoding, or characters that a word
+                cannot hold.
         """
         text, encoding = self.values.get(name, ""), self.line.encoding
         if len(text) > 1 and text[0] in "\"'" and text[0] == text[-1]:
             text = text[1:-1]
-        if "\\" not in text:
+        if "\\" not in text and not (name == "W" and set(text) & BLANKS):
             return text
         where = f"{self.line.place}: {name}"
         plain = b"".join(_unescaped(found, encoding) for found in PIECE.finditer(text))

@@ -193,6 +193,7 @@ SUB = "a sub-lattice; expected none; expand it with HTK first"
         ),
         ("W=a", r"W=\303x", r":5: W: '.*' is no UTF-8; expected UTF-8 in octal numbers; say"),
         ("W=a", r"W=a\040b", r":5: W: .* holds blanks or control characters; expected a word"),
+        ("W=a", 'W="a b"', r":5: W: 'a b' holds blanks or control characters; expected a word"),
         (NODES + LINKS, "", ":3: N=3, found 0 nodes"),
         ("N=3 L=2\n" + NODES + LINKS, "", ":1: no nodes or no links; expected both"),
         ("J=0", "J=0 S=0", ":7: field S for the second time"),

@@ -33,8 +33,11 @@ from charlm.nbest.formats.json_values import (
 from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines
+from charlm.nbest.policies import is_number
+from charlm.nbest.repairs import Notices
 
 NO_FEATURES = ("id", "rank")  # numbers of a hypothesis that are not features
+NO_SCORES = (*NO_FEATURES, "text", "ref", "recording")  # numbers in quotes may be right there
 MAX_DIGITS = 18  # of a rank
 
 
@@ -73,7 +76,7 @@ class JsonlFormat(JsonFormat, TemplateFormat):
             yield from super().lists(lines, source)
         else:
             builder = ListBuilder(source, name=lines.name, ragged=True)
-            yield from builder.lists(map(_flat, lines))
+            yield from builder.lists(_flat(line, source.notices) for line in lines)
 
     def records(self, lines: Lines) -> Iterator[Record | str]:
         for line in lines:
@@ -86,7 +89,8 @@ class JsonlFormat(JsonFormat, TemplateFormat):
         candidates, expected = [], "one of hypotheses"
         for i, (each, where) in enumerate(record.objects("hyps", member="text", what=expected)):
             words, rank = words_in(each.get("text"), f"{where}: 'text'"), _rank(each, where)
-            candidates.append(Candidate(("hyps", i), words, _features(each, where), rank))
+            features = _features(each, where, notices=source.notices)
+            candidates.append(Candidate(("hyps", i), words, features, rank))
         reference = optional_words(value, "ref", place=place)
         return RecordContent(_id(value, place), candidates, reference, _recording(value, place))
 
@@ -126,7 +130,7 @@ def _object(line: Line) -> JsonObject:
     return value
 
 
-def _flat(line: Line) -> Row | OtherLine:
+def _flat(line: Line, notices: Notices) -> Row | OtherLine:
     if not line.text.strip(BLANKS):
         return OtherLine(line)
     value, place = _object(line), line.place
@@ -143,7 +147,7 @@ def _flat(line: Line) -> Row | OtherLine:
         line,
         _id(value, place),
         words_in(value.get("text"), f"{place}: 'text'"),
-        _features(value, place),
+        _features(value, place, notices=notices),
         Record(value, place, after="", encoding=encoding_of(line.text, line)),
         rank=_rank(value, place),
         recording=_recording(value, place),
@@ -169,9 +173,12 @@ def _rank(value: JsonObject, place: str) -> int | None:
     return int(rank.text)
 
 
-def _features(value: JsonObject, place: str) -> dict[str, float]:
-    """All numbers in `scores`; without it, the members that are numbers."""
+def _features(value: JsonObject, place: str, *, notices: Notices) -> dict[str, float]:
+    """All numbers in `scores`; without it, the members that are numbers, but not in quotes."""
     if "scores" not in value:
+        for name, each in value.items():
+            if name not in NO_SCORES and isinstance(each, str) and is_number(each):
+                notices.pass_over(f"numbers in quotes, which are no features ({name!r:.40})", 1)
         numbers = ((name, each) for name, each in value.items() if name not in NO_FEATURES)
         return {
             string(name, place): float(each) for name, each in numbers if isinstance(each, Number)

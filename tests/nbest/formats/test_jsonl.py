@@ -10,6 +10,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.jsonl import JsonlFormat
 from charlm.nbest.list_lines import Lines, OpenSource
+from charlm.nbest.repairs import Notices
 
 NESTED = (
     '{"id":"u","hyps":[{"text":"we know","am":-12.30,"lm":-4.1},{"text":"we do", "am":-12.9}],'
@@ -108,6 +109,20 @@ def test_blank_lines_are_no_lists(read, write, values) -> None:
     flat = "\n" + FLAT + "\n"
     assert values(write(JsonlFormat(), read(JsonlFormat(), flat))) == values(flat)
     assert read(JsonlFormat(), "\n\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": "u", "hyps": [{"text": "5", "score": "-1.5", "by": "ann"}, {"text": "a"}]}\n',
+        '{"id": "u", "text": "5", "ref": "6", "score": "-1.5", "by": "ann"}\n',
+    ],
+)
+def test_numbers_in_quotes_are_no_features_and_counted(text: str, read) -> None:
+    notices = Notices()
+    (found,) = read(JsonlFormat(), text, notices=notices)
+    assert found.hypotheses[0].features == {}
+    assert notices.passed_over == {"numbers in quotes, which are no features ('score')": 1}
 
 
 def test_null_and_nan_are_refused_or_the_worst_of_the_list(read) -> None:

@@ -219,11 +219,25 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     if 2 * hits[best] >= min(len(full), len(known)):
         return best
     if len(lines) == len(ids) and not look_keyed([text for _, text in full]):
+        _require_order(ids, name=name)
         return "plain"
     raise DataError(
         f"{name}: {len(full)} references for {len(ids)} lists, {hits[best]} with an id of theirs; "
         f"expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each list"
     )
+
+
+def _require_order(ids: Sequence[str], *, name: str) -> None:
+    """Raises DataError for ids that count the lists, but in another order than their numbers."""
+    if not all(id.isascii() and id.isdecimal() for id in ids):
+        return
+    numbers = [int(id[:18]) for id in ids]
+    counts = sorted(numbers)
+    if numbers != counts and counts[0] in (0, 1) and counts == [*range(counts[0], counts[-1] + 1)]:
+        raise DataError(
+            f"{name}: a line for each list, whose ids are {counts[0]} to {counts[-1]} in another "
+            "order; expected references with ids, or lists in order (sort -s -n -k1,1 LISTS)"
+        )
 
 
 def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]:

@@ -164,6 +164,16 @@ def test_a_list_that_holds_no_reference_of_its_own_is_named_or_left_out() -> Non
     assert notices.passed_over == {"lists without a reference": 1}
 
 
+def test_lines_without_ids_are_no_references_of_numbered_lists_in_another_order(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, "".join(f"{word}\n" for word in "abcdefghijkl"))
+    with pytest.raises(DataError, match=r"refs: a line for each list, whose ids are 0 to 11 in an"):
+        read_references(path, sorted(map(str, range(12))))
+    assert read_references(path, [*map(str, range(12))])["2"] == ("c",)
+    assert read_references(path, [*map(str, range(50, 38, -1))])["50"] == ("a",)
+
+
 @pytest.mark.parametrize(
     "text",
     [

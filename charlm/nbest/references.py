@@ -159,7 +159,7 @@ def note_differences(
 ) -> None:
     """Note what makes error rates tell little: words in another case, noise that nobody wrote."""
     notices.share_in_case = _share_in_case(lists, references)
-    notices.noise_unsaid = _noise_unsaid(lists, references)
+    notices.noise_without_reference = _noise_without_reference(lists, references)
 
 
 def _share_in_case(lists: Iterable[NbestList], references: References) -> float:
@@ -172,7 +172,7 @@ def _share_in_case(lists: Iterable[NbestList], references: References) -> float:
     return 1 - n_same / n_folded if n_folded > n_same else 0.0
 
 
-def _noise_unsaid(lists: Iterable[NbestList], references: References) -> list[str]:
+def _noise_without_reference(lists: Iterable[NbestList], references: References) -> list[str]:
     """The labels of noise in hypotheses that no reference has."""
     found = {word for nbest in lists for each in nbest.hypotheses for word in each.words}
     found.difference_update(*references.values())

@@ -36,7 +36,7 @@ class Notices:
     ids_read_as_words: list[str] = field(default_factory=list)
     # Among the words that first hypotheses and references share, the share that differ in case.
     share_in_case: float = 0.0
-    noise_unsaid: list[str] = field(default_factory=list)  # labels that no reference has
+    noise_without_reference: list[str] = field(default_factory=list)  # labels that no reference has
     # Options for the lists on the command line that contradict the file of weights.
     said_otherwise: list[str] = field(default_factory=list)
     may_be_means: bool = False  # scores that the decoder divides by length unless told otherwise
@@ -58,7 +58,7 @@ class Notices:
             "headings": self.headings,
             "ids_read_as_words": self.ids_read_as_words,
             "share_in_case": self.share_in_case,
-            "noise_unsaid": self.noise_unsaid,
+            "noise_without_reference": self.noise_without_reference,
             "said_otherwise": self.said_otherwise,
             "may_be_means": self.may_be_means,
         }

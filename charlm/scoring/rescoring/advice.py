@@ -39,7 +39,7 @@ def _on_case(result: RescoringResult) -> list[str]:
 
 def _on_noise(result: RescoringResult) -> list[str]:
     """On noise in the lists that a transcriber leaves out, and each of which is an error."""
-    found = result.notices.noise_unsaid
+    found = result.notices.noise_without_reference
     if not found:
         return []
     more = f" and {len(found) - N_NAMED} more" if len(found) > N_NAMED else ""

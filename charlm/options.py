@@ -29,6 +29,7 @@ from typing import (
 from charlm.errors import ConfigError
 
 MAX_SEED = 2**32 - 1  # the largest seed that NumPy's generators take as one word
+MAX_THREADS = 4096  # where OpenMP gets no more, it ends the program by a segmentation fault
 
 P = ParamSpec("P")
 Options = TypeVar("Options")
@@ -264,7 +265,8 @@ Precision = Annotated[
     Opt("Number format of matrix products; auto takes the fastest that is safe.", "Machine"),
 ]
 Threads = Annotated[
-    int | None, Opt("Number of CPU threads; all cores if not given.", "Machine", least=1)
+    int | None,
+    Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, most=MAX_THREADS),
 ]
 Gpus = Annotated[
     str | None,

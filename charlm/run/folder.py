@@ -15,6 +15,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from charlm.errors import DataError, TrainingError
+from charlm.options import MAX_THREADS
 from charlm.presets import PRESETS
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
@@ -24,7 +25,6 @@ from charlm.text.vocabulary import vocabulary
 FORMAT = 1
 IN_JSON = {tuple: list, Literal: str}  # the JSON type of a field, where it is another
 RUNS = Path("exp")  # the default parent of run directories
-MAX_THREADS = 4096  # more, in an untrusted run, would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
 VOCABULARY = vocabulary.VOCABULARY  # n-gram models look for the same name
 SPELLER_WEIGHTS = "speller.safetensors"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from charlm.options import MAX_SEED, Data, Device, Gpus, Opt, Precision, Processes
-from charlm.run.folder import MAX_THREADS
+from charlm.options import MAX_SEED, Data, Device, Gpus, Opt, Precision, Processes, Threads
 
 
 @runtime_checkable
@@ -153,10 +152,7 @@ class TrainOptions:
     gpus: Gpus = None
     processes: Processes = None
     precision: Precision = "auto"
-    threads: Annotated[
-        int | None,
-        Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, most=MAX_THREADS),
-    ] = None
+    threads: Threads = None
     watcher: Annotated[
         Watcher | None,
         Opt("Object whose methods are called while the training runs.", is_for_python=True),

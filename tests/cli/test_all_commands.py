@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import charlm
 from charlm.cli import COMMANDS, GROUPS, app
 from charlm.cli.usage import HEADINGS
+from charlm.options import MAX_THREADS
 
 # A command's public function, and the options that only one of the two has.
 FUNCTIONS = {
@@ -209,6 +210,12 @@ def test_the_help_of_a_command_shows_every_option_with_all_that_it_says(name: st
         assert parameter.help, f"{parameter.name} says nothing"
         assert plain(parameter.help) in shown
         assert parameter.param_type_name == "argument" or max(parameter.opts, key=len) in shown
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "vocab"])  # it counts in a few
+def test_no_command_takes_more_threads_than_openmp_bears(name: str) -> None:
+    said = [str(option.help) for option in command(name).params if option.name == "threads"]
+    assert [each for each in said if not each.endswith(f"[1 to {MAX_THREADS}]")] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -49,7 +49,7 @@ def score(options: ScoreOptions, *, as_json: bool) -> Results:
         score_output.tell_why(result.explanation)
     else:
         tell = output.say if to_stdout else output.write
-        for line in score_output.told(result):
+        for line in score_output.report_lines(result):
             tell(line)
 
 

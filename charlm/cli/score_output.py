@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CHANCE = 0.05  # a larger p is no evidence of a gain
 
 
-def told(result: "ScoreResult | ServeResult | TuneResult") -> Iterator[str]:
+def report_lines(result: "ScoreResult | ServeResult | TuneResult") -> Iterator[str]:
     """The lines of the whole report: what was read and done, and tables of rates or weights."""
     from charlm.scoring.rescoring.result import ScoreResult, ServeResult, TuneResult
 

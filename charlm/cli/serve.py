@@ -27,5 +27,5 @@ def serve(options: ServeOptions) -> None:
         result = serve_lines(replace(options, out=out))
     if is_rank_0():
         score_output.warn(result)
-        for line in score_output.told(result):
+        for line in score_output.report_lines(result):
             output.say(line)

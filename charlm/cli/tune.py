@@ -26,5 +26,5 @@ def tune(options: TuneOptions) -> Results:
         return
     score_output.warn(result)
     yield result
-    for line in score_output.told(result):
+    for line in score_output.report_lines(result):
         output.write(line)

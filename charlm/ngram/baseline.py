@@ -38,7 +38,7 @@ from charlm.options import keywords, require_one_stdin, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
-from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.overwrite import refuse_overwrite
 from charlm.text.io.paths import require_place, stream_of, working_folder_of
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -84,7 +84,7 @@ class Baseline(ShortRepr):
         }
 
 
-@keeps_inputs("out")
+@refuse_overwrite("out")
 @keywords(NgramOptions)
 def ngram_baseline(options: NgramOptions) -> Baseline:
     """Estimate a Kneser–Ney model of the text `train`, or load `lm`; write it; measure texts.

@@ -22,9 +22,9 @@ Result = TypeVar("Result")
 
 
 class Follow(Protocol[Other_contra]):
-    """The work of another process, with what the first one told it."""
+    """The work of another process, with the message of the first one."""
 
-    def __call__(self, group: Other_contra, told: Any, /, *, device: torch.device) -> object: ...
+    def __call__(self, group: Other_contra, message: Any, /, *, device: torch.device) -> object: ...
 
 
 @dataclass(frozen=True)

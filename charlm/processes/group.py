@@ -95,16 +95,16 @@ class Group:
         """
         if self.size == 1:
             return make()
-        told: list[Message | None] = [None]
+        message: list[Message | None] = [None]
         try:
             if self.is_first:
-                told = [make()]
+                message = [make()]
         finally:  # an error, too, is something that the others wait for
             with self._together():
-                distributed.broadcast_object_list(told, src=0, group=self.patient)
-        if told[0] is None:
+                distributed.broadcast_object_list(message, src=0, group=self.patient)
+        if message[0] is None:
             raise self._ended()
-        return told[0]
+        return message[0]
 
     def receive(self) -> Any:
         """In any other process, what the first one sends by `from_first`."""
@@ -135,10 +135,10 @@ class Group:
         """The first process's answers, for decisions that depend on its clock."""
         if self.size == 1:
             return answers
-        told = torch.tensor(answers)
+        sent = torch.tensor(answers)
         with self._together():
-            distributed.broadcast(told, src=0)
-        return tuple(told.tolist())
+            distributed.broadcast(sent, src=0)
+        return tuple(sent.tolist())
 
     def summed(self, *values: float) -> tuple[float, ...]:
         """Each number summed over the processes, in float64."""

@@ -92,8 +92,8 @@ def _draw(
         firsts = [NAN if band.ppls[0] is None else band.ppls[0] for band in bands]
         more = [100 * (own / first - 1) for own, first in zip(ppls, firsts, strict=True)]
         below = _draw_line(bottom, more, bands=bands, style=style, label=labelled(name))
-        points.append((line, _told(ppls, bands=bands, name=name, form="{:,.2f}".format)))
-        points.append((below, _told(more, bands=bands, name=name, form=change)))
+        points.append((line, _point_texts(ppls, bands=bands, name=name, form="{:,.2f}".format)))
+        points.append((below, _point_texts(more, bands=bands, name=name, form=change)))
     labels = [f"{band.name}\n{band.share:.1%}" for band in bands]
     bottom.set_xticks(range(len(bands)), labels, fontsize=8)
     bottom.set(
@@ -129,9 +129,9 @@ def change(percent: float, *, n_decimals: int = 1) -> str:
     return f"{size} % {'lower' if percent < 0 else 'higher'}"
 
 
-def _told(
+def _point_texts(
     values: Sequence[float], *, bands: Sequence[Band], name: str, form: Callable[[float], str]
 ) -> list[str]:
-    """Of each point that is drawn."""
+    """What the page shows of each point under the pointer; a NaN is not drawn."""
     pairs = zip(bands, values, strict=True)
     return [f"{name}, {band.name}: {form(value)}" for band, value in pairs if not math.isnan(value)]

@@ -18,7 +18,7 @@ from charlm.run.fonts import drawable
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import write_bytes
 from charlm.text.io.html_page import html_page, json_block
-from charlm.text.io.overwrite import keeps_inputs, require_distinct
+from charlm.text.io.overwrite import refuse_overwrite, require_distinct
 from charlm.text.io.paths import make_folder, require_place
 
 PAGE = Path("report.html")
@@ -45,7 +45,7 @@ class Report(ShortRepr):
         }
 
 
-@keeps_inputs("out", "data_out")
+@refuse_overwrite("out", "data_out")
 @keywords(ReportOptions)
 def report(options: ReportOptions) -> Report:
     """Write the page about `runs` to `out` (report.html), or one picture, or all into a folder.

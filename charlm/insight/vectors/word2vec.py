@@ -15,7 +15,7 @@ from charlm.insight.vectors.nn_options import WriteVectorsOptions
 from charlm.insight.vectors.taps import ReadWord, Vectors, with_at
 from charlm.options import keywords
 from charlm.text.io.files import atomic_write
-from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.overwrite import refuse_overwrite
 from charlm.text.io.paths import require_place
 
 DIGITS = 9  # give back every fp32 number
@@ -35,7 +35,7 @@ class WrittenVectors:
         return with_at(vars(self))
 
 
-@keeps_inputs("path")
+@refuse_overwrite("path")
 @keywords(WriteVectorsOptions)
 def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
     """Write the vectors of the vocabulary at one tap, or of `words` alone, known or spelled.

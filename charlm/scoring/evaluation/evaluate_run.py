@@ -127,9 +127,9 @@ def _with_log_z(result: Evaluation, reader: Blocks | AdaptiveBlocks) -> Evaluati
     return replace(result, log_z_mean=reader.log_z.mean, log_z_variance=reader.log_z.variance)
 
 
-def _follow(group: Group, told: tuple[Path, str], *, device: torch.device) -> None:
+def _follow(group: Group, message: tuple[Path, str], *, device: torch.device) -> None:
     """Help the first process with sentences until it ends."""
-    path, number_format = told
+    path, number_format = message
     run = load_run(path, device=device)
     WorkerPool(group, _reader(run, number_format)).follow()
 

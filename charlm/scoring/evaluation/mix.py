@@ -36,7 +36,7 @@ from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.files import packed_write, unpacked_name
 from charlm.text.io.lines import TEXT
-from charlm.text.io.overwrite import keeps_inputs, require_distinct
+from charlm.text.io.overwrite import refuse_overwrite, require_distinct
 from charlm.text.io.paths import require_place
 from charlm.text.perplexity.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence
@@ -114,7 +114,7 @@ class Mixture(ShortRepr):
         }
 
 
-@keeps_inputs("out", "arpa")
+@refuse_overwrite("out", "arpa")
 @keywords(MixOptions)
 def mix(options: MixOptions) -> Mixture:
     """Mix streams: files of scores, run directories, ARPA files or KenLM binaries.

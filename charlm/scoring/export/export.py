@@ -30,7 +30,7 @@ from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.files import display_name
-from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.overwrite import refuse_overwrite
 from charlm.text.io.paths import require_place
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
@@ -71,7 +71,7 @@ class Export:
         }
 
 
-@keeps_inputs("arpa", "page")
+@refuse_overwrite("arpa", "page")
 @keywords(ExportOptions)
 def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
     """Write a run as networks without torch, as a page, or as an ARPA file that approximates it.

@@ -28,10 +28,10 @@ from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
-from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.overwrite import refuse_overwrite
 
 
-@keeps_inputs("out")
+@refuse_overwrite("out")
 @keywords(ScoreOptions)
 def score(options: ScoreOptions) -> ScoreResult:
     """Score the hypotheses of lists, weight them, and write the lists with the score `charlm`.

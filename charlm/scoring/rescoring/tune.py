@@ -19,10 +19,10 @@ from charlm.scoring.rescoring.result import TuneResult, history_of, what_was_don
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.tune_options import TuneOptions
-from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.overwrite import refuse_overwrite
 
 
-@keeps_inputs("out")
+@refuse_overwrite("out")
 @keywords(TuneOptions)
 def tune(options: TuneOptions) -> TuneResult:
     """Find the weights under which the best hypotheses of lists have the lowest error rate.

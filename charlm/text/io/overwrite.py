@@ -19,7 +19,7 @@ PARTS = (
 )
 
 
-def keeps_inputs(*outputs: str) -> Callable[[Function], Function]:
+def refuse_overwrite(*outputs: str) -> Callable[[Function], Function]:
     """Makes a function refuse, before it does anything, to overwrite its other arguments.
 
     `outputs` are the parameters that name files or folders to write. The function raises

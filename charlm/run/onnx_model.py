@@ -214,7 +214,9 @@ def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
             )
     except _refusals() as error:
         found = str(error).splitlines()[0]
-        raise DataError(f"{path}: no network that onnxruntime runs ({found:.200})") from None
+        raise DataError(
+            f"{path}: no network that onnxruntime runs ({found:.200}); export the model again"
+        ) from None
 
 
 def _refusals() -> tuple[type[Exception], ...]:

@@ -157,7 +157,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "a word that is no text": (
         changed(VOCABULARY, lambda value: value["words"].__setitem__(5, "\ud800")),
-        "{run}/vocab.json: words; expected text, found half a surrogate pair",
+        "{run}/vocab.json: words: found half a surrogate pair; expected text",
     ),
     "another vocabulary": (
         changed(VOCABULARY, bigger),

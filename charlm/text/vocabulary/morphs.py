@@ -6,6 +6,7 @@ some word of the vocabulary, where a model could learn its vector.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import DataError
+from charlm.settings import shown
 
 # Ids; the morphs themselves follow. `<unk>` is the unknown morph, `</s>` a morph of its own.
 PAD_MORPH, UNKNOWN_MORPH, END_MORPH = range(3)
@@ -98,7 +100,10 @@ class MorphModel:
             DataError: not what `to_dict` gives.
         """
         if not isinstance(value, dict):
-            raise DataError(f"{name}: morphs; expected an object, as `charlm vocab` writes")
+            raise DataError(
+                f"{name}: morphs: found {shown(value)}; expected an object, as `charlm vocab` "
+                "writes"
+            )
         morphs, costs = strings_in(value, "morphs", path=name), value.get("costs")
         if (
             not isinstance(costs, list)
@@ -106,7 +111,8 @@ class MorphModel:
             or not all(type(cost) in (int, float) and abs(cost) <= MAX_COST for cost in costs)
         ):
             raise DataError(
-                f"{name}: costs of morphs; expected {len(morphs)} numbers of at most {MAX_COST:g}"
+                f"{name}: costs of morphs: found {shown(costs)}; expected {len(morphs)} numbers of "
+                f"at most {MAX_COST:g}"
             )
         segmentations = _segmentations(value.get("segmentations"), name)
         return cls(morphs, tuple(map(float, costs)), segmentations)
@@ -118,28 +124,33 @@ def strings_in(value: Mapping[str, Any], name: str, *, path: str | Path) -> tupl
     Raises:
         DataError: anything else.
     """
-    found = value.get(name)
-    if not isinstance(found, list) or not all(isinstance(each, str) and each for each in found):
-        raise DataError(f"{path}: {name}; expected a list of {name}")
+    found: Any = value.get(name)
+    listed = found if isinstance(found, list) else [found]
+    strange = [each for each in listed if not isinstance(each, str) or not each]
+    if listed is not found or strange:
+        raise DataError(
+            f"{path}: {name}: found {shown((strange or listed)[0])}; expected a list of {name}"
+        )
     if len(set(found)) != len(found):
-        raise DataError(f"{path}: {name}; expected each once")
+        twice = next(each for each, count in Counter(found).items() if count > 1)
+        raise DataError(f"{path}: {name}: found {shown(twice)} twice; expected each once")
     try:
-        "".join(found).encode()
+        "".join(listed).encode()
     except UnicodeEncodeError:  # JSON can spell what no text holds
-        raise DataError(f"{path}: {name}; expected text, found half a surrogate pair") from None
+        raise DataError(f"{path}: {name}: found half a surrogate pair; expected text") from None
     return tuple(found)
 
 
 def _segmentations(value: object, name: str) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
-        raise DataError(f"{name}: segmentations; expected an object of words")
+        raise DataError(f"{name}: segmentations: found {shown(value)}; expected an object of words")
     result = {}
     for word, morphs in value.items():
         pieces = tuple(morphs.split(" ")) if isinstance(morphs, str) else ()
         if not all(pieces) or not 1 <= len(pieces) <= LONGEST_SEGMENTATION:
             raise DataError(
-                f"{name}: segmentation of {word[:40]!r}; expected 1 to {LONGEST_SEGMENTATION} "
-                "morphs with a blank between them"
+                f"{name}: segmentation of {word[:40]!r}: found {shown(morphs)}; expected 1 to "
+                f"{LONGEST_SEGMENTATION} morphs with a blank between them"
             )
         result[word] = pieces
     return result

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
+from charlm.settings import shown
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.signs import signs_of_raw_text
@@ -186,18 +187,11 @@ def load_inventory(path: str | Path) -> Inventory:
     words = strings_in(value, "words", path=path)
     characters = strings_in(value, "characters", path=path)
     counts, length = _counts(value.get("counts"), words, path), value.get("max_word_length")
-    if words[:2] != (END_WORD, UNK_WORD):
+    _check_words(words, path)
+    if several := [c for c in characters if len(c) != 1]:
         raise DataError(
-            f"{path}: words begin with {' '.join(words[:2])[:60]!r}; expected {END_WORD} {UNK_WORD}"
+            f"{path}: characters: found {shown(several[0])}; expected one code point each"
         )
-    joined = "\n".join(words)
-    if " " in joined or "\t" in joined or joined.count("\n") >= len(words) or START_WORD in words:
-        raise DataError(
-            f"{path}: words; expected such as stand in a text, without blanks, none of them "
-            f"{START_WORD}"
-        )
-    if any(len(c) != 1 for c in characters):
-        raise DataError(f"{path}: characters; expected one code point each")
     if type(length) is not int or not 1 <= length <= LONGEST_SPELLING:
         raise DataError(f"{path}: max_word_length {length!r:.60}; expected 1 to {LONGEST_SPELLING}")
     normalisation = Normalisation.from_dict(value.get("normalisation"), str(path))
@@ -207,11 +201,30 @@ def load_inventory(path: str | Path) -> Inventory:
     return Inventory(words, counts, characters, length, normalisation, morphs)
 
 
+def _check_words(words: Sequence[str], path: str | Path) -> None:
+    if words[:2] != (END_WORD, UNK_WORD):
+        raise DataError(
+            f"{path}: words begin with {' '.join(words[:2])[:60]!r}; expected {END_WORD} {UNK_WORD}"
+        )
+    joined = "\n".join(words)
+    if " " in joined or "\t" in joined or joined.count("\n") >= len(words) or START_WORD in words:
+        wrong = next(word for word in words if word == START_WORD or set(word) & set(" \t\n"))
+        raise DataError(
+            f"{path}: words: found {shown(wrong)}; expected such as stand in a text, without "
+            f"blanks, none of them {START_WORD}"
+        )
+
+
 def _counts(value: Any, words: Sequence[str], path: str | Path) -> tuple[int, ...]:
-    if not isinstance(value, list) or not all(type(c) is int and c >= 0 for c in value):
-        raise DataError(f"{path}: counts; expected a list of whole numbers")
+    listed = value if isinstance(value, list) else [value]
+    strange = [c for c in listed if type(c) is not int or c < 0]
+    if listed is not value or strange:
+        found = shown((strange or listed)[0])
+        raise DataError(f"{path}: counts: found {found}; expected a list of whole numbers")
     if sum(value) > MOST_TOKENS:
-        raise DataError(f"{path}: counts; expected those of at most {MOST_TOKENS:.0e} tokens")
+        raise DataError(
+            f"{path}: counts: found {shown(sum(value))} tokens; expected {MOST_TOKENS:.0e} or fewer"
+        )
     if len(value) != len(words):
         raise DataError(f"{path}: {len(value)} counts for {len(words)} words; expected as many")
     return tuple(value)

@@ -1,5 +1,6 @@
 """`charlm.export(onnx=…)`: each preset, scaled down, against torch; and what is refused."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -376,6 +377,16 @@ def test_networks_of_something_else_are_one_line(folder: Path) -> None:
     (folder / EXPORT).write_text(json.dumps(told))
     with pytest.raises(DataError, match=r"no networks as export.json describes them \("):
         OnnxModel(folder)
+
+
+def test_a_file_that_is_no_network_is_one_line(folder: Path) -> None:
+    (folder / STEP).write_bytes(b"no network")
+    told = json.loads((folder / EXPORT).read_text())
+    told["files"][STEP] = hashlib.sha256(b"no network").hexdigest()
+    (folder / EXPORT).write_text(json.dumps(told))
+    with pytest.raises(DataError, match=r"runs \(.*\); export the model again$") as caught:
+        OnnxModel(folder)
+    assert str(caught.value).startswith(f"{folder / STEP}: no network that onnxruntime runs (")
 
 
 def test_a_missing_package_is_named(

@@ -83,41 +83,49 @@ def test_a_model_comes_back_from_json_as_it_was() -> None:
     assert list(again.segmentations) == list(model.segmentations)
 
 
-LISTED = "v.json: morphs; expected a list of morphs"
-COSTLY = "v.json: costs of morphs; expected 2 numbers of at most 10000"
-CUT = "v.json: segmentation of 'ab'; expected 1 to 10000 morphs with a blank between them"
+LISTED = "expected a list of morphs"
+COSTLY = "expected 2 numbers of at most 10000"
+CUT = "expected 1 to 10000 morphs with a blank between them"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"morphs": None}, LISTED),
-        ({"morphs": ["a", 1]}, LISTED),
-        ({"morphs": ["a", ""]}, LISTED),
-        ({"morphs": ["a", "a"]}, "v.json: morphs; expected each once"),
-        ({"morphs": ["a", "\ud800"]}, "v.json: morphs; expected text, found half a surrogate pair"),
-        ({"costs": None}, COSTLY),
-        ({"costs": [1.0]}, COSTLY),
-        ({"costs": [1.0, "1"]}, COSTLY),
-        ({"costs": [1.0, True]}, COSTLY),
-        ({"costs": [1.0, 1e5]}, COSTLY),
-        ({"costs": [1.0, 10**400]}, COSTLY),
-        ({"costs": [1.0, math.nan]}, COSTLY),
-        ({"segmentations": []}, "v.json: segmentations; expected an object of words"),
-        ({"segmentations": {"ab": ["a", "b"]}}, CUT),
-        ({"segmentations": {"ab": ""}}, CUT),
-        ({"segmentations": {"ab": "a  b"}}, CUT),
-        ({"segmentations": {"ab": "a " * 10_000 + "b"}}, CUT),
+        ({"morphs": None}, f"morphs: found None; {LISTED}"),
+        ({"morphs": ["a", 1]}, f"morphs: found 1; {LISTED}"),
+        ({"morphs": ["a", ""]}, f"morphs: found ''; {LISTED}"),
+        ({"morphs": ["a", "a"]}, "morphs: found 'a' twice; expected each once"),
+        ({"morphs": ["a", "\ud800"]}, "morphs: found half a surrogate pair; expected text"),
+        ({"costs": None}, f"costs of morphs: found None; {COSTLY}"),
+        ({"costs": [1.0]}, f"costs of morphs: found [1.0]; {COSTLY}"),
+        ({"costs": [1.0, "1"]}, f"costs of morphs: found [1.0, '1']; {COSTLY}"),
+        ({"costs": [1.0, True]}, f"costs of morphs: found [1.0, True]; {COSTLY}"),
+        ({"costs": [1.0, 1e5]}, f"costs of morphs: found [1.0, 100000.0]; {COSTLY}"),
+        (
+            {"costs": [1.0, 10**400]},
+            f"costs of morphs: found [1.0, 1{'0' * 50}...; {COSTLY}",
+        ),
+        ({"costs": [1.0, math.nan]}, f"costs of morphs: found [1.0, nan]; {COSTLY}"),
+        ({"segmentations": []}, "segmentations: found []; expected an object of words"),
+        ({"segmentations": {"ab": ["a", "b"]}}, f"segmentation of 'ab': found ['a', 'b']; {CUT}"),
+        ({"segmentations": {"ab": ""}}, f"segmentation of 'ab': found ''; {CUT}"),
+        ({"segmentations": {"ab": "a  b"}}, f"segmentation of 'ab': found 'a  b'; {CUT}"),
+        (
+            {"segmentations": {"ab": "a " * 10_000 + "b"}},
+            f"segmentation of 'ab': found '{'a ' * 28}...; {CUT}",
+        ),
     ],
 )
 def test_what_no_vocab_wrote_is_refused(changes: dict[str, Any], message: str) -> None:
     value = model_of({"a": 1.0, "b": 2.0}, ab="a b").to_dict() | changes
     with pytest.raises(DataError) as caught:
         MorphModel.from_dict(value, "v.json")
-    assert str(caught.value) == message
+    assert str(caught.value) == f"v.json: {message}"
 
 
 def test_a_list_is_no_model() -> None:
     with pytest.raises(DataError) as caught:
         MorphModel.from_dict([], "v.json")
-    assert str(caught.value) == "v.json: morphs; expected an object, as `charlm vocab` writes"
+    assert str(caught.value) == (
+        "v.json: morphs: found []; expected an object, as `charlm vocab` writes"
+    )

@@ -245,24 +245,29 @@ def write(path: Path, **changes: Any) -> Path:
             "format 3; this charlm reads formats 1 and 2; use the charlm that wrote it, or a newer "
             "one",
         ),
-        ({"words": "ab"}, "words; expected a list of words"),
-        ({"words": ["</s>", "<unk>", ""]}, "words; expected a list of words"),
-        ({"words": ["</s>", "<unk>", "a", "a"]}, "words; expected each once"),
+        ({"words": "ab"}, "words: found 'ab'; expected a list of words"),
+        ({"words": ["</s>", "<unk>", ""]}, "words: found ''; expected a list of words"),
+        ({"words": ["</s>", "<unk>", "a", "a"]}, "words: found 'a' twice; expected each once"),
         ({"words": ["</s>"]}, "5 counts for 1 words; expected as many"),
         ({"words": list("abcde")}, "words begin with 'a b'; expected </s> <unk>"),
         *(
             (
                 {"words": ["</s>", "<unk>", "a", "b", word]},
-                "words; expected such as stand in a text, without blanks, none of them <s>",
+                f"words: found {word!r}; expected such as stand in a text, without blanks, none of "
+                "them <s>",
             )
             for word in ("<s>", "x y", "x\ty", "x\ny")
         ),
-        ({"counts": [1, 2, 3, 4, -1]}, "counts; expected a list of whole numbers"),
-        ({"counts": [1, 2, 3, 4, True]}, "counts; expected a list of whole numbers"),
-        ({"counts": [1, 2, 3, 4, 10**400]}, "counts; expected those of at most 1e+15 tokens"),
-        ({"characters": ["ab"]}, "characters; expected one code point each"),
-        ({"format": 2}, "morphs; expected an object, as `charlm vocab` writes"),
-        ({"characters": [1]}, "characters; expected a list of characters"),
+        ({"counts": [1, 2, 3, 4, -1]}, "counts: found -1; expected a list of whole numbers"),
+        ({"counts": [1, 2, 3, 4, True]}, "counts: found True; expected a list of whole numbers"),
+        ({"counts": 3}, "counts: found 3; expected a list of whole numbers"),
+        (
+            {"counts": [0, 0, 0, 0, 10**400]},
+            f"counts: found 1{'0' * 56}... tokens; expected 1e+15 or fewer",
+        ),
+        ({"characters": ["ab"]}, "characters: found 'ab'; expected one code point each"),
+        ({"format": 2}, "morphs: found None; expected an object, as `charlm vocab` writes"),
+        ({"characters": [1]}, "characters: found 1; expected a list of characters"),
         ({"max_word_length": 10**9}, "max_word_length 1000000000; expected 1 to 10000"),
         ({"max_word_length": None}, "max_word_length None; expected 1 to 10000"),
         (

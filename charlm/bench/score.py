@@ -47,7 +47,7 @@ class ScoreBench(Measured):
 
     @property
     def speed_up(self) -> float:
-        """Of the tree over batches that share nothing."""
+        """How many times as fast the tree is as batches that share nothing."""
         return self.timings[APART].median / self.timings[SHARED].median
 
     def paths(self) -> dict[str, dict[str, object]]:

@@ -52,7 +52,7 @@ class StepBench(Measured):
 
     @property
     def seconds_per_row(self) -> float:
-        """Of one step, by the median."""
+        """The median time of one step, divided by its rows."""
         return self.timings[STEPS].median / self.n_steps / self.n_rows
 
     def paths(self) -> dict[str, dict[str, object]]:

@@ -52,7 +52,7 @@ class TrainBench(Measured):
 
     @property
     def speed_up(self) -> float:
-        """Of ours over the naive path."""
+        """How many times as fast our path is as the naive one."""
         return self.timings[NAIVE].median / self.timings[OURS].median
 
     @property
@@ -62,7 +62,7 @@ class TrainBench(Measured):
 
     @property
     def peak_flops(self) -> float:
-        """Of a plain matrix product in our precision, a second."""
+        """Operations a second of a plain matrix product in our precision."""
         return FLOPS / self.timings[LIMIT].median
 
     def share_of_peak(self, path: str) -> float:

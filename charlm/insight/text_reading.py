@@ -39,7 +39,7 @@ class TextReading:
     _found: dict[tuple[int, State], Scores] = field(default_factory=dict, init=False)
 
     def scores(self, number: int, state: State) -> Scores:
-        """Of a member."""
+        """The text's scores by one of the members."""
         if (number, state) not in self._found:
             member, split = self.members[number], self.options.split
             self.options.tell(f"{member.name}: scoring {self._path}, state {state}")
@@ -49,7 +49,7 @@ class TextReading:
 
     @cached_property
     def baseline(self) -> KneserNey:
-        """KN-5."""
+        """The 5-gram model that the runs are compared with."""
         data, order = self.options.data, self.options.order
         train = split_path(data, "train")
         self.options.tell(f"{baseline_name(order)}: estimating from {train}")

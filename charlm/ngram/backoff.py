@@ -74,7 +74,7 @@ class BackoffModel:
 
     @property
     def n_ngrams(self) -> int:
-        """Of all orders."""
+        """The number of n-grams of all orders."""
         return sum(self.sizes)
 
     @cached_property

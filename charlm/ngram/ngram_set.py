@@ -93,7 +93,7 @@ def union(models: Sequence[BackoffModel]) -> Closure:
 
 
 def _keys(model: BackoffModel, n: int) -> Keys:
-    """Of a model's n-grams of order `n`, of which it may have none."""
+    """The keys of a model's n-grams of order `n`; empty if it has none."""
     return model.orders[n - 1].keys if n <= model.order else np.empty(0, np.int64)
 
 

@@ -42,7 +42,7 @@ class NgramSteps:
         return position[:, rows]
 
     def log_probs(self, position: Rows, *, rows: Rows, words: Rows) -> Floats:
-        """Of a word for each of `rows`, as `BackoffModel.score_ids` finds them."""
+        """A word's log probability after each of `rows`, as `BackoffModel.score_ids` finds it."""
         ids, rows_ON = self._own_ids[words], position[:, rows]
         log10s = self.model.orders[0].log10_probs[ids]
         for n in range(2, self.model.order + 1):
@@ -90,7 +90,7 @@ class NgramSteps:
         return found
 
     def _backoffs(self, contexts: Rows, *, order: int) -> Log10s:
-        """Of the contexts of n-grams of an order; 0 where they are not listed."""
+        """The back-offs of contexts of n-grams of an order; 0 where they are not listed."""
         found, seen = np.zeros(len(contexts)), contexts >= 0
         found[seen] = self.model.orders[order - 2].log10_backoffs[contexts[seen]]
         return found

@@ -40,7 +40,7 @@ class ModelInfo:
 
     @property
     def n_ngrams(self) -> int:
-        """Of all orders; 0 where the engine does not tell."""
+        """The number of n-grams of all orders; 0 where the engine does not tell."""
         return sum(self.sizes)
 
     def to_dict(self) -> dict[str, object]:
@@ -64,7 +64,7 @@ class EstimationPlan:
     rules: LineRules = CORPUS  # how the text is read
 
     def in_signature(self, train_sha256: str) -> dict[str, str]:
-        """For signatures."""
+        """What a signature says of the model."""
         pruned = ",".join(map(str, self.prune)) if any(self.prune) else ""
         return {"lm": f"kn{self.order}", "prune": pruned, "train": train_sha256[:HASH_DIGITS]}
 

@@ -37,7 +37,7 @@ APART = (END_WORD, UNK_WORD)
 
 
 def draw_by_frequency(subject: Subject) -> Drawn:
-    """Of all runs with the first one's words, and Kneser–Ney."""
+    """Perplexities of Kneser–Ney and of all runs with the first one's words."""
     reading = subject.reading
     return _draw(
         by_frequency(reading),
@@ -49,7 +49,7 @@ def draw_by_frequency(subject: Subject) -> Drawn:
 
 
 def draw_by_position(subject: Subject) -> Drawn:
-    """Of all runs with the first one's words, the first also by sentence, and Kneser–Ney."""
+    """As `draw_by_frequency`, but by position, and the first run also by sentence."""
     reading = subject.reading
     return _draw(
         by_position(reading),

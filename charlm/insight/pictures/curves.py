@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def draw(subject: Subject) -> Drawn:
-    """Of all runs."""
+    """The learning curves of all runs."""
     from matplotlib.ticker import MaxNLocator
 
     several = len(subject.names) > 1

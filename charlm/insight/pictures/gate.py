@@ -34,7 +34,7 @@ Summary = Callable[[npt.NDArray[np.float64]], np.floating]
 
 
 def draw(subject: Subject) -> Drawn:
-    """Of the first run."""
+    """The gate between words and characters in the first run."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 

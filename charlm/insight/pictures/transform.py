@@ -9,7 +9,7 @@ from charlm.insight.pictures.subject import Subject
 
 
 def draw(subject: Subject) -> Drawn:
-    """Of each highway layer of the first run, over all words and dimensions."""
+    """The transform gate of each highway layer of the first run, over all words and dimensions."""
     layers = subject.transform
     title = f"Transform gate of {subject.name}\nover all words and dimensions"
     figure, axes = blank(title=title)

@@ -100,7 +100,7 @@ class Perplexity:
 
     @property
     def log10_prob(self) -> float:
-        """Of the text, without tokens of probability 0."""
+        """The text's probability, without tokens of probability 0."""
         return self.sums.log10_prob
 
     @property
@@ -268,7 +268,7 @@ class Tally:
         return unknown
 
     def perplexities(self, text: ReadText) -> dict[str, Perplexity]:
-        """By state, of the text when all of it has been read.
+        """The text's perplexities by state, when all of it has been read.
 
         Raises:
             DataError: a text without a sentence.

@@ -65,7 +65,7 @@ class Spelling(Additive):
 
     @property
     def bits_per_character(self) -> float | None:
-        """Of the spellings alone."""
+        """The bits of the spellings alone."""
         return -self.log10_prob * math.log2(10) / self.n_characters if self.n_characters else None
 
     def to_dict(self) -> dict[str, object]:

@@ -77,7 +77,7 @@ class SurprisalTable(ShortRepr):
                 yield (item.number, *item.values, place + 1, word, *values)
 
     def _measures(self) -> list[tuple[str, str, int, int]]:
-        """Of each column: its name, its measure, its model, and how many words back it looks."""
+        """For each column its name, its measure, its model, and how many words back it looks."""
         found = []
         for back in range(self.n_previous + 1):
             before = f"_prev{back}" if back else ""

@@ -22,6 +22,7 @@ from charlm.run.folder import CARD, MODEL, RESUME, RUN, load_info
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.settings import merged
+from charlm.text.vocabulary.build_vocabulary import vocab
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
 from charlm.training import session
 from charlm.training.init_from_run import CHARACTERS, WORDS, begin_from, row_kinds
@@ -224,6 +225,19 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(
         begun(train_toy, first, **options)
     assert str(caught.value) == message.format(first=first.path)
     assert not (tmp_path / "second").exists()
+
+
+def test_a_vocabulary_with_other_morphs_is_refused(
+    train_toy: TrainToy, first: LoadedRun, other_text: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "morphs").write_text("barks\tbark s\n")
+    vocab(data=other_text, morphs=str(tmp_path / "morphs"), out=tmp_path / "v.json")
+    with pytest.raises(ConfigError) as caught:
+        begun(train_toy, first, vocab=tmp_path / "v.json")
+    assert str(caught.value) == (
+        f"--vocab: has other morphs than --init {first.path}; expected the same, whose vectors are "
+        "to be taken over; leave --vocab out"
+    )
 
 
 def test_going_on_with_another_beginning_is_refused(

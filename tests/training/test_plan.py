@@ -227,6 +227,11 @@ def test_a_run_that_exists_is_not_trained_into_without_resume(
         ({"threads": 4097}, "--threads 4097: expected 1 to 4096"),
         ({"lr": -1.0}, "--lr -1.0: expected 0 or more"),
         ({"max_tokens": -1}, "--max-tokens -1: expected 0 or more"),
+        (
+            {"overrides": ("recipe.schedule.type=pretraining",)},
+            "schedule 'pretraining': the encoder has no word side of its own; expected a mixture "
+            "of a word and a char encoder; begin with --arch miyamoto-gate-pretrained",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_one_line_and_leaves_no_run(

@@ -369,6 +369,12 @@ def test_a_damaged_description_is_one_line(folder: Path, changes: Settings, mess
         OnnxModel(folder)
 
 
+def test_a_list_is_no_description(folder: Path) -> None:
+    (folder / EXPORT).write_text("[]")
+    with pytest.raises(DataError, match=r"json: not the description of an exported model; expect"):
+        OnnxModel(folder)
+
+
 def test_networks_of_something_else_are_one_line(folder: Path) -> None:
     told = json.loads((folder / EXPORT).read_text())
     shutil.copyfile(folder / ENCODE, folder / STEP)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.run.exported_folder import is_exported
 from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS, load_info
 from charlm.run.which import VARIABLE, last_written, which_run
 from charlm.text.io.lines import read_lines
@@ -46,7 +47,8 @@ def choice() -> Choice:
     known = tuple(map(_known, folders))
     said = os.environ.get(VARIABLE)
     if said:
-        lack = "" if (Path(said) / RUN).is_file() else f", but {RUN} is missing there"
+        is_there = (Path(said) / RUN).is_file() or is_exported(said)
+        lack = "" if is_there else f", but {RUN} is missing there"
         return Choice(str(Path(said)), f"${VARIABLE} names it{lack}", known)
     try:
         run = which_run(None)

@@ -10,7 +10,7 @@ import pytest
 from charlm.errors import ConfigError
 from charlm.insight import info_choice
 from charlm.insight.info_choice import Choice, KnownRun, choice
-from charlm.run.folder import RUN, RunInfo, load_info
+from charlm.run.folder import EXPORT, RUN, RunInfo, load_info
 from charlm.run.which import which_run
 
 
@@ -69,6 +69,15 @@ def test_the_variable_comes_first_and_a_wrong_one_is_told(
     found = choice()
     assert found.reason == "$CHARLM_MODEL names it, but run.json is missing there"
     assert (found.run, len(found.known)) == ("elsewhere", 5)
+
+
+def test_the_variable_may_name_an_exported_model(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (runs / "onnx").mkdir()
+    (runs / "onnx" / EXPORT).touch()
+    monkeypatch.setenv("CHARLM_MODEL", "exp/onnx")
+    assert (choice().run, choice().reason) == ("exp/onnx", "$CHARLM_MODEL names it")
 
 
 def test_runs_of_which_none_is_finished_are_listed_all_the_same(runs: Path) -> None:

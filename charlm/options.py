@@ -201,6 +201,7 @@ Files = Annotated[
     str | Path | Sequence[str | Path],
     Opt("Texts, one sentence a line: plain, gz, bz2 or xz; - is standard input.", is_argument=True),
 ]
+Raw = Annotated[bool, Opt("Text as it stands, without the run's normalisation.")]
 Encoding = Annotated[
     str,
     Opt(

@@ -14,6 +14,7 @@ from charlm.options import (
     Opt,
     Precision,
     Processes,
+    Raw,
     Split,
     StateChoice,
     Threads,
@@ -46,7 +47,7 @@ class EvaluateOptions:
     data: DataOrFiles = None
     split: Split = None
     state: StateChoice = "both"
-    raw: Annotated[bool, Opt("Text as it stands, without the run's normalisation.")] = False
+    raw: Raw = False
     open_vocabulary: Annotated[
         bool,
         Opt(

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from charlm.errors import ConfigError
 from charlm.nbest.format import SAME_FORMAT, OnNan
 from charlm.nbest.hypotheses import Dedup
+from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.metrics.metric_names import MetricName
 from charlm.nbest.scorer import Scorer
 from charlm.options import (
@@ -286,10 +287,10 @@ class ListOptions(RescoringOptions):
             least=0,
             metavar="NATS",
         ),
-    ] = 16.0
+    ] = LatticeOptions.beam
     recombine: Annotated[
         int, Opt("Merge paths whose last N words are the same; 0 never does.", "Lattices", least=0)
-    ] = 4
+    ] = LatticeOptions.recombine
     n_best: Annotated[
         int,
         Opt(
@@ -298,7 +299,7 @@ class ListOptions(RescoringOptions):
             least=1,
             flags=("-n", "--n-best"),
         ),
-    ] = 100
+    ] = LatticeOptions.n_best
     words_txt: Annotated[
         str | Path | None, Opt("Kaldi's words.txt, where words are written as numbers.", "Lattices")
     ] = None

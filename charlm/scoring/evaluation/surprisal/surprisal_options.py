@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Device, Encoding, Opt, Precision, Threads
+from charlm.options import Device, Encoding, Opt, Precision, Raw, Threads
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
@@ -50,7 +50,7 @@ class ItemOptions:
             "instead of taking <unk>."
         ),
     ] = False
-    raw: Annotated[bool, Opt("Text as it stands, without the run's normalisation.")] = False
+    raw: Raw = False
     encoding: Encoding = "utf-8"
     device: Device = "auto"
     precision: Precision = "fp32"

@@ -8,7 +8,7 @@ from charlm.cli import output
 from charlm.cli.command import Results, command
 from charlm.errors import ConfigError
 from charlm.options import Opt
-from charlm.scoring.evaluation.comparison.across import Cell, Table, TableOptions
+from charlm.scoring.evaluation.comparison.across import Table, TableCell, TableOptions
 from charlm.scoring.evaluation.comparison.across import table as across
 
 NOTHING = "-"
@@ -78,18 +78,18 @@ def _sizes(found: Table) -> Iterator[tuple[str, list[str]]]:
     yield "tokens", [str(column.n_tokens) for column in columns]
 
 
-def _rows(found: Table) -> Iterator[tuple[str, list[Cell | None]]]:
+def _rows(found: Table) -> Iterator[tuple[str, list[TableCell | None]]]:
     for name in found.systems:
         yield name, [column.cells.get(name) for column in found.columns]
 
 
-def _ppl(cell: Cell | None) -> str:
+def _ppl(cell: TableCell | None) -> str:
     from charlm.run.history import shown_ppl
 
     return NOTHING if cell is None else shown_ppl(cell.ppl)
 
 
-def _percent(cell: Cell | None) -> str:
+def _percent(cell: TableCell | None) -> str:
     """`-23.6[-26.4,-20.7]`: one field for awk."""
     if cell is None or cell.percent is None:
         return NOTHING
@@ -125,7 +125,7 @@ def _tabbed(cells: Sequence[str]) -> str:
     return "\t".join(output.escape(cell) for cell in cells)
 
 
-def _tsv_cells(cell: Cell | None) -> list[str]:
+def _tsv_cells(cell: TableCell | None) -> list[str]:
     numbers = [None] * 4 if cell is None else [cell.ppl, cell.percent, cell.low, cell.high]
     return ["" if number is None else f"{number:.6g}" for number in numbers]
 
@@ -149,7 +149,7 @@ def _barred(cells: Sequence[str]) -> str:
     return f"| {' | '.join(output.escape(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _markdown_cell(cell: Cell | None) -> str:
+def _markdown_cell(cell: TableCell | None) -> str:
     if cell is None or cell.percent is None:
         return _ppl(cell)
     ends = "" if cell.low is None else f"; {cell.low:+z.1f} to {cell.high:+z.1f}"

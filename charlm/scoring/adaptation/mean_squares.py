@@ -29,16 +29,16 @@ N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 100
 
 
 @dataclass(frozen=True)
-class MeanSquares:
+class MeanSquaredGradients:
     """The mean squared gradients of a run's model over its training text."""
 
     tensors: dict[str, Tensor]  # by parameter name
     train_sha256: str
 
 
-def mean_squares(
+def mean_squared_gradients(
     run: LoadedRun, *, train: Path | None, tell: Callable[[str], object]
-) -> MeanSquares | None:
+) -> MeanSquaredGradients | None:
     """The squares kept with the run, or computed from its training text; None: neither is there."""
     kept = _kept(run)
     if kept is not None or train is None or not train.is_file():
@@ -49,7 +49,7 @@ def mean_squares(
         return None
     path = run.path / FILE
     tell(f"{path}: mean squared gradients, made once, of {train}")
-    made = MeanSquares(_made(run, train), sha256)
+    made = MeanSquaredGradients(_made(run, train), sha256)
     try:
         write_tensors(path, made.tensors, meta={**_wanted(run), "train": sha256})
     except (OSError, DataError) as error:
@@ -62,7 +62,7 @@ def _wanted(run: LoadedRun) -> dict[str, object]:
     return {"model": run.weights_sha256, "chunks": MOST_CHUNKS}
 
 
-def _kept(run: LoadedRun) -> MeanSquares | None:
+def _kept(run: LoadedRun) -> MeanSquaredGradients | None:
     """The squares kept with the run; None where the file is missing, stale or damaged."""
     if not (run.path / FILE).is_file():
         return None
@@ -79,7 +79,7 @@ def _kept(run: LoadedRun) -> MeanSquares | None:
             each.dtype == torch.float32 and bool((each >= 0).all()) for each in tensors.values()
         )
     )
-    return MeanSquares(tensors, meta["train"]) if is_ours else None
+    return MeanSquaredGradients(tensors, meta["train"]) if is_ours else None
 
 
 def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:

@@ -21,7 +21,7 @@ from charlm.scoring.adaptation.adapt_options import (
 )
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.adaptation.mean_squares import FILE as SQUARES
-from charlm.scoring.adaptation.mean_squares import mean_squares
+from charlm.scoring.adaptation.mean_squares import mean_squared_gradients
 from charlm.scoring.likelihood.nll import perplexity_of
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.files import read_json, write_json
@@ -62,7 +62,7 @@ def opened_adaptation(
     squares = None
     if mode != "cache":
         train = None if data is None else Path(data) / "train.txt"
-        squares = mean_squares(run, train=train, tell=tell)
+        squares = mean_squared_gradients(run, train=train, tell=tell)
         if squares is None:
             tell(
                 f"{run.path}: no mean squared gradients ({SQUARES}): plain gradient steps; charlm "

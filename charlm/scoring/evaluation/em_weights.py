@@ -17,7 +17,7 @@ LONGEST_STEP = 20.0  # of a weight, in nats, so that it becomes neither 0 nor in
 
 
 @dataclass(frozen=True)
-class Weights:
+class StreamWeights:
     """Weights of streams and how they were found."""
 
     weights: Log10s  # (K,), not negative, with sum 1
@@ -27,7 +27,7 @@ class Weights:
 
 def em_weights(
     log10_probs_KN: Log10s, *, tolerance: float = 1e-8, max_iterations: int = 1000
-) -> Weights:
+) -> StreamWeights:
     """The weights of K streams that make a text of N tokens most probable, by EM.
 
     EM starts from equal weights and ends when no weights can be better by `tolerance` or more, in
@@ -56,7 +56,7 @@ def em_weights(
         weights = best_K * np.exp(np.clip(moves_K, -LONGEST_STEP, LONGEST_STEP))
         weights /= weights.sum()
         n_iterations += 1
-    return Weights(best_K, n_iterations, log10_probs_KN.shape[1] - n_tokens)
+    return StreamWeights(best_K, n_iterations, log10_probs_KN.shape[1] - n_tokens)
 
 
 def _relative_probs(log10_probs_KN: Log10s) -> tuple[Log10s, Log10s]:

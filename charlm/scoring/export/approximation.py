@@ -28,7 +28,7 @@ from charlm.scoring.export.averages_over_text import (
     sampled_text,
 )
 from charlm.scoring.export.export_options import ExportOptions
-from charlm.scoring.export.history_averages import Averages
+from charlm.scoring.export.history_averages import HistoryAverages
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
@@ -157,7 +157,7 @@ class Approximator:
     def _averaged(
         self, closure: Closure, texts: dict[str, Ids], *, prior: Sequence[Log10s]
     ) -> BackoffModel:
-        averages = Averages(closure)
+        averages = HistoryAverages(closure)
         for name, text in texts.items():
             averages.add_text(
                 distributions(self._model, text),

@@ -26,7 +26,7 @@ PRIOR = 1.0  # the prior probability weighs as much as so many occurrences
 Probs = npt.NDArray[np.float32]
 
 
-class Averages:
+class HistoryAverages:
     """Sums of P(w | full history) for the n-grams of a closure, and the counts of each context."""
 
     def __init__(self, closure: Closure, *, most: int = MOST_OCCURRENCES) -> None:

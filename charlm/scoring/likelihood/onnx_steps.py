@@ -16,15 +16,15 @@ Floats = npt.NDArray[np.float64]
 SENTENCES_AT_ONCE = 256  # with 10,000 words, their log-probabilities take 10 MB
 
 
-class Position(NamedTuple):
+class OnnxPosition(NamedTuple):
     """N rows, each at a position between two words."""
 
     log_probs_NV: Vectors
     state: State
 
-    def gather(self, rows: Rows) -> "Position":
+    def gather(self, rows: Rows) -> "OnnxPosition":
         """These rows, in this order; a row may occur several times."""
-        return Position(self.log_probs_NV[rows], tuple(leaf[rows] for leaf in self.state))
+        return OnnxPosition(self.log_probs_NV[rows], tuple(leaf[rows] for leaf in self.state))
 
 
 class OnnxSteps:
@@ -39,32 +39,32 @@ class OnnxSteps:
         """The ids of words; that of `<unk>` for tokens outside the vocabulary."""
         return np.array([self._word_ids.get(token, UNK) for token in tokens], np.int64)
 
-    def start(self, n: int, *, state: State | None = None) -> Position:
+    def start(self, n: int, *, state: State | None = None) -> OnnxPosition:
         """`n` rows that have read `</s>` alone, or `</s>` after what `state`, one row, has read."""
         begun = self._stepped(state or self.model.initial_state(1), [END_WORD])
         return begun.gather(np.zeros(n, np.int64))
 
-    def gather(self, position: Position, rows: Rows) -> Position:
+    def gather(self, position: OnnxPosition, rows: Rows) -> OnnxPosition:
         """These rows, in this order; a row may occur several times."""
         return position.gather(rows)
 
-    def log_probs(self, position: Position, *, rows: Rows, words: Rows) -> Floats:
+    def log_probs(self, position: OnnxPosition, *, rows: Rows, words: Rows) -> Floats:
         """The log-probability of one word for each of `rows`."""
         return position.log_probs_NV[rows, words].astype(np.float64)
 
     def read(
-        self, position: Position, *, rows: Rows, tokens: Sequence[str], words: Rows
-    ) -> Position:
+        self, position: OnnxPosition, *, rows: Rows, tokens: Sequence[str], words: Rows
+    ) -> OnnxPosition:
         """The rows after one more form each."""
         if not len(rows):
             return position.gather(rows)
         return self._stepped(tuple(leaf[rows] for leaf in position.state), tokens)
 
-    def distribution(self, position: Position) -> Floats:
+    def distribution(self, position: OnnxPosition) -> Floats:
         """The log-probabilities of all words, (N, V)."""
         return position.log_probs_NV.astype(np.float64)
 
-    def _stepped(self, state: State, tokens: Sequence[str]) -> Position:
+    def _stepped(self, state: State, tokens: Sequence[str]) -> OnnxPosition:
         """The position after these tokens."""
         n_words = len(self.words)
         spelled = dict.fromkeys(token for token in tokens if token not in self._word_ids)
@@ -74,7 +74,7 @@ class OnnxSteps:
         log_probs_NV, state = self.model.step(x_NE, state)
         if not np.isfinite(log_probs_NV).all():
             raise broken_model(self.model.path, mend="export it again")
-        return Position(log_probs_NV, state)
+        return OnnxPosition(log_probs_NV, state)
 
 
 def sentence_log_probs(

@@ -99,7 +99,7 @@ class Remembered(NamedTuple):
     goes_on: bool
 
 
-class Search(NamedTuple):
+class LatticeTask(NamedTuple):
     """Lattices to be searched."""
 
     form: str
@@ -116,13 +116,13 @@ class Scored(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """The answer to `Search`."""
+    """The answer to `LatticeTask`."""
 
     lists: list[NbestList]
     counts: LatticeCounts
 
 
-Task = Sentences | Remembered | Search
+Task = Sentences | Remembered | LatticeTask
 
 
 class Worker:
@@ -134,7 +134,7 @@ class Worker:
 
     def __call__(self, task: Task) -> Any:
         """The answer: `Scored` to sentences, `Searched` to lattices, None to one remembered."""
-        if isinstance(task, Search):
+        if isinstance(task, LatticeTask):
             return self._searched(task)
         scorer = self.scorers.scorers[task.scorer]
         memory = self._memories[task.scorer] if task.goes_on else None
@@ -149,7 +149,7 @@ class Worker:
     def _work(self) -> list[tuple[int, int]]:
         return [(each.n_tokens, each.n_prefixes) for each in self.scorers.neural]
 
-    def _searched(self, task: Search) -> Searched:
+    def _searched(self, task: LatticeTask) -> Searched:
         scorers = self.scorers if task.spells else self.scorers.closed
         searched = lattice_lists(task.form, scorers, options=task.options)
         return Searched(list(searched.search(task.lattices)), searched.counts)
@@ -230,7 +230,7 @@ def _searched_by(
         owned = shared_out([len(each.arcs) for each in some], loads=[0] * pool.size)
         answers: list[Searched] = pool.do(
             [
-                Search(form.form, sent, [some[i] for i in part], bool(form.scorers.spelled))
+                LatticeTask(form.form, sent, [some[i] for i in part], bool(form.scorers.spelled))
                 for part in owned
             ]
         )

@@ -189,18 +189,18 @@ def count_file(
         return count_text(sentences)
     n = n_readers(path, threads=threads)
     if n > 1:
-        work = Tally(normalisation, files=CountFiles())
+        work = ProcessCounts(normalisation, files=CountFiles())
         with Readers(n, path, work=work, normalisation=normalisation) as readers:
             n_sentences = sum(readers.over_ranges())
             parts = (readers.answers(number) for number in range(N_PARTS))
             return CountedText(merged(parts), n_sentences, source=str(path))
     with CountFiles() as files:
-        tally = Tally(normalisation, files=files)
+        tally = ProcessCounts(normalisation, files=files)
         tally.take(read_blocks(path))
         return CountedText(tally.counts(), tally.n_sentences, source=str(path))
 
 
-class Tally:
+class ProcessCounts:
     """The counts of one process."""
 
     def __init__(self, normalisation: Normalisation | None, *, files: CountFiles) -> None:

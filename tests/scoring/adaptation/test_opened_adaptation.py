@@ -29,7 +29,7 @@ def test_mean_squares_are_those_of_the_gradients_of_each_chunk(
 ) -> None:
     monkeypatch.setattr(mean_squares, "N_STREAMS", 2)
     monkeypatch.setattr(mean_squares, "STEPS", 9)
-    found = mean_squares.mean_squares(run, train=corpus_dir / "train.txt", tell=print)
+    found = mean_squares.mean_squared_gradients(run, train=corpus_dir / "train.txt", tell=print)
     assert found is not None
 
     encoding = TextEncoder(run.inventory, oov_input=run.oov_input)

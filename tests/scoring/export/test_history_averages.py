@@ -22,7 +22,7 @@ from charlm.scoring.export.averages_over_text import (
     ngram_ids,
     sampled_text,
 )
-from charlm.scoring.export.history_averages import PRIOR, Averages
+from charlm.scoring.export.history_averages import PRIOR, HistoryAverages
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.text.corpus.tokens import END, UNK
 
@@ -126,7 +126,7 @@ def slow_averages(vectors: FormVectors, closure: Closure) -> dict[Gram, tuple[fl
 
 def test_averages_are_means_over_all_positions_behind_a_context(vectors: FormVectors) -> None:
     closure = closure_of(vectors)
-    averages = Averages(closure)
+    averages = HistoryAverages(closure)
     model = model_of(vectors, carries_state=True)
     n_read: list[int] = []
     averages.add_text(distributions(model, IDS, n_streams=1), on_tokens=n_read.append)
@@ -147,7 +147,7 @@ def test_averages_are_means_over_all_positions_behind_a_context(vectors: FormVec
 
 def test_of_a_frequent_context_so_many_occurrences_are_taken(vectors: FormVectors) -> None:
     closure = closure_of(vectors, order=2)
-    averages = Averages(closure, most=2)
+    averages = HistoryAverages(closure, most=2)
     averages.add_text(distributions(model_of(vectors, carries_state=True), IDS, n_streams=1))
     assert averages.n_occurrences[0].tolist() == [len(IDS)]
     assert averages.n_occurrences[1].max() == 2
@@ -160,7 +160,7 @@ def test_a_text_in_several_streams_has_nearly_the_same_contexts(vectors: FormVec
     model = model_of(vectors, carries_state=True)
     counts = []
     for n_streams in (1, 2):
-        averages = Averages(closure)
+        averages = HistoryAverages(closure)
         averages.add_text(distributions(model, IDS, n_streams=n_streams))
         counts.append(averages.n_occurrences)
     for one, two in zip(*counts, strict=True):

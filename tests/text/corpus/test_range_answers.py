@@ -16,7 +16,7 @@ import pytest
 from charlm.text.corpus import ranges
 from charlm.text.corpus.ranges import REFUSED
 from charlm.text.vocabulary import counts
-from charlm.text.vocabulary.counts import CountFiles, Tally
+from charlm.text.vocabulary.counts import CountFiles, ProcessCounts
 from charlm.text.vocabulary.encoding import BlockEncoder
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -45,8 +45,8 @@ def answers(
     return found
 
 
-def counting() -> Tally:
-    return Tally(None, files=CountFiles())
+def counting() -> ProcessCounts:
+    return ProcessCounts(None, files=CountFiles())
 
 
 def test_each_range_numbers_its_own_further_tokens(
@@ -119,6 +119,6 @@ def test_a_lack_of_memory_is_told_as_the_system_would(
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(Tally, "take", fail)
+    monkeypatch.setattr(ProcessCounts, "take", fail)
     [told] = answers(monkeypatch, text, counting(), (0, 5))
     assert (told.errno, told.strerror, told.filename) == (12, os.strerror(12), str(text))

@@ -36,7 +36,7 @@ class TableOptions:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """The figures of one model on one data set."""
 
     ppl: float | None  # None: too large for a floating-point number
@@ -57,7 +57,7 @@ class Column:
     n_morphs: int | None  # M; None where words are not segmented
     n_train_tokens: int | None
     n_tokens: int  # tokens of the measured text
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, TableCell]
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _column(name: str, found: _Found) -> Column:
     for system, figures in found.systems.items():
         pair = found.differences.get((system, baseline), {})
         has_percent = system != baseline and reference and figures["ppl"] is not None
-        cells[system] = Cell(
+        cells[system] = TableCell(
             ppl=figures["ppl"],
             percent=100 * (figures["ppl"] / reference - 1) if has_percent else None,
             low=_share(pair.get("low"), reference),

@@ -32,7 +32,7 @@ from charlm.scoring.evaluation.comparison.notes import (
     remarks_on_text,
     remarks_on_training,
 )
-from charlm.scoring.evaluation.comparison.results import Figures, Group, Pair, System
+from charlm.scoring.evaluation.comparison.results import Group, Pair, System, SystemFigures
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.comparison.verdict import verdict
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
@@ -101,7 +101,7 @@ class _Contest:
     def __init__(self, baseline: KneserNey, options: CompareKnOptions) -> None:
         self.baseline, self.options = baseline, options
         self.scores = baseline.scores_of(options.data, options.split)
-        figures = Figures(self.scores.perplexity, None, self.scores.signature)
+        figures = SystemFigures(self.scores.perplexity, None, self.scores.signature)
         system = System(
             name=baseline.name,
             n_parameters=None,
@@ -121,7 +121,7 @@ class _Contest:
         """The entries of a run alone and of its mixture with the n-gram model."""
         scores: dict[State, Scores] = {}
         mixed: dict[State, Log10s] = {}
-        mixture: dict[State, Figures] = {}
+        mixture: dict[State, SystemFigures] = {}
         for state in self.options.states:
             scores[state] = self._scores(contender, self.options.split, state)
             if not np.array_equal(scores[state].targets, self.scores.targets):
@@ -129,7 +129,7 @@ class _Contest:
             weight = self._weight(contender, state, scores[state])
             both_KN = np.stack([scores[state].log10s, self.scores.log10s])
             mixed[state] = mixed_log10(both_KN, [weight, 1 - weight])
-            mixture[state] = Figures(self.scores.perplexity_of(mixed[state]), weight, "")
+            mixture[state] = SystemFigures(self.scores.perplexity_of(mixed[state]), weight, "")
         model = System(
             name=contender.name,
             n_parameters=contender.n_parameters,
@@ -137,7 +137,8 @@ class _Contest:
             n_bytes=contender.n_bytes,
             seconds=scores[self.options.states[0]].seconds,
             by_state={
-                s: Figures(each.perplexity, None, each.signature) for s, each in scores.items()
+                s: SystemFigures(each.perplexity, None, each.signature)
+                for s, each in scores.items()
             },
         )
         ngrams = self.alone.system

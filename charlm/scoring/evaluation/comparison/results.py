@@ -20,7 +20,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 
 @dataclass(frozen=True)
-class Figures:
+class SystemFigures:
     """A system's figures for the text in one state."""
 
     perplexity: Perplexity
@@ -44,7 +44,7 @@ class System:
     n_ngrams: int | None  # None for a neural model
     n_bytes: int  # on disk: the weights, or an ARPA file
     seconds: float
-    by_state: Mapping[State, Figures]
+    by_state: Mapping[State, SystemFigures]
 
     def to_dict(self) -> dict[str, object]:
         own = {name: value for name, value in vars(self).items() if name != "by_state"}
@@ -171,6 +171,6 @@ class Comparison(ShortRepr):
         }
 
 
-def _ppl(figures: Figures) -> str:
+def _ppl(figures: SystemFigures) -> str:
     ppl = figures.perplexity.ppl
     return "undefined" if ppl is None else f"{ppl:,.2f}"

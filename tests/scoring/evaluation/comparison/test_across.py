@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.scoring.evaluation.comparison.across import Cell, table
+from charlm.scoring.evaluation.comparison.across import TableCell, table
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
 
 SIGNED = "charlm:0|lm:kn5|train:{train}|vocab:0|data:{data}|split:test|state:sentence"
@@ -178,7 +178,7 @@ def test_what_compare_kn_writes_is_read_with_the_sizes(tmp_path: Path) -> None:
         found = compare_kn(corpus, order=order, samples=100)
         (tmp_path / f"{order}.json").write_text(json.dumps(found.to_dict()))
     (column,) = table([tmp_path / "1.json", tmp_path / "2.json"]).columns
-    assert isinstance(column.cells["KN-1"], Cell)
+    assert isinstance(column.cells["KN-1"], TableCell)
     # Words a, b, ab, </s>, <unk>; letters a and b, seen twice, and five marks; 6 words, 2 ends.
     assert (column.n_words, column.n_characters, column.n_morphs) == (5, 7, None)
     assert (column.n_train_tokens, column.n_tokens, column.baseline) == (8, 3, "KN-2")

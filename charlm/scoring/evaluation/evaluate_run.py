@@ -129,9 +129,9 @@ def _with_log_z(result: Evaluation, reader: Blocks | AdaptiveBlocks) -> Evaluati
 
 def _follow(group: Group, message: tuple[Path, str], *, device: torch.device) -> None:
     """Help the first process with sentences until it ends."""
-    path, number_format = message
+    path, precision = message
     run = load_run(path, device=device)
-    WorkerPool(group, _reader(run, number_format)).follow()
+    WorkerPool(group, _reader(run, precision)).follow()
 
 
 def _reader(run: LoadedRun, precision: str, *, is_metered: bool = True) -> BlockReader:

@@ -21,9 +21,9 @@ class MixOptions:
     streams: Annotated[
         Sequence[str | Path],
         Opt(
-            "Two or more of: scores of words (SRILM's -debug 2, `charlm eval --debug 2` or "
-            "`--format jsonl`), probabilities (`--format probabilities`), run directories, ARPA "
-            "files, KenLM binaries.",
+            "Two or more of: scores of words (-debug 2 of SRILM and the RNNLM toolkit, KenLM's "
+            "query, `charlm eval --debug 2` or `--format jsonl`), probabilities (`--format "
+            "probabilities`), run directories, ARPA files, KenLM binaries.",
             metavar="STREAM",
             is_argument=True,
         ),

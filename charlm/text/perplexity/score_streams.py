@@ -1,7 +1,9 @@
-"""One model's scores of a text, token by token, as read from SRILM's `-debug 2` or our JSON lines.
+"""One model's scores of a text, token by token, as SRILM, KenLM, RNNLM or charlm write them.
 
 SRILM prints a sentence's text as it is, which may look like anything; only a line that starts with
-a TAB and `p(` is a score, since no word holds a TAB.
+a TAB and `p(` is a score, since no word holds a TAB. KenLM's query prints a line for each sentence,
+and the RNNLM toolkit (-debug 2) one for each word below a heading, with a probability that is not a
+logarithm; both have lines without a TAB or a word in between, which say something else.
 """
 
 import json
@@ -9,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -28,6 +29,11 @@ SRILM_START = "\tp("
 # A word, its context, the tag, the probability and its log10; -debug 3 adds a sum over all words.
 SRILM_TOKEN = re.compile(r"\tp\( ([^ \t]+) \|[^\t]*\t=[^\t]* \[ ([^ \t]+) \](?: / [^ \t]+)?")
 MINUS_INFINITY = "-1.#INF"  # of SRILM on Windows
+KENLM_TOKEN = re.compile(r"([^ \t]+)=(\d+) \d+ ([^ \t]+)")  # a word, its id, an n, the log10
+KENLM_OOV = "0"  # the id of unknown words
+RNNLM_HEADING = re.compile(r"Index +P\(NET\)( +P\(LM\))? +Word *")
+# A word's id, its probability, perhaps that of another model, and the word; or an unknown word.
+RNNLM_TOKEN = re.compile(r"\d+\t([^ \t]+)\t(?:[^ \t]+\t)?([^ \t]+)|-1\t0\t\t(?:0\t\t)?OOV")
 ROUNDING = 1e-5  # sums in fp32 end this little above 0 where a word is certain
 
 
@@ -49,10 +55,10 @@ class WordScores:
 
 
 def read_word_scores(path: str | Path, *, rules: LineRules = LIST) -> WordScores:
-    """The scores in a file, of SRILM's `-debug 2` or `charlm eval --format jsonl`, by content.
+    """The scores in a file, in whichever layout it is.
 
     Raises:
-        DataError: neither of them, or a file that is broken or truncated.
+        DataError: none of these layouts, or a file that is broken or truncated.
     """
     name = display_name(path)
     words: list[str] = []
@@ -62,8 +68,9 @@ def read_word_scores(path: str | Path, *, rules: LineRules = LIST) -> WordScores
         log10_probs.append(log10_prob)
     if not words:
         raise DataError(
-            f"{name}: no scored word; expected what SRILM prints at -debug 2, or `charlm eval` "
-            "with --debug 2 or --format jsonl (probabilities and n-gram models: no pipes)"
+            f"{name}: no scored word; expected what SRILM or RNNLM prints at -debug 2, KenLM's "
+            "query, or `charlm eval` with --debug 2 or --format jsonl (probabilities and n-gram "
+            "models: no pipes)"
         )
     if words[-1] != END_WORD:
         raise DataError(
@@ -74,13 +81,24 @@ def read_word_scores(path: str | Path, *, rules: LineRules = LIST) -> WordScores
 
 
 def _tokens(path: str | Path, name: str, *, rules: LineRules) -> Tokens:
-    lines = (line for line in read_lines(path, rules=rules) if line[1].strip(" \t"))
-    first = next(lines, None)
-    if first is None:
-        return
-    read: Callable[..., Tokens] = _jsonl_tokens if _is_jsonl(first[1]) else _srilm_tokens
-    for number, line in chain([first], lines):
-        yield from read(line, where=f"{name}:{number}")
+    read: Callable[..., Tokens] | None = None
+    for number, line in read_lines(path, rules=rules):
+        if line.strip(" \t"):
+            read = read or _reader_of(line)
+            if read is not None:
+                yield from read(line, where=f"{name}:{number}")
+
+
+def _reader_of(line: str) -> Callable[..., Tokens] | None:
+    """The reader of the layout that a line shows; None for what may stand above the scores."""
+    if line.startswith(SRILM_START):
+        return _srilm_tokens
+    if RNNLM_HEADING.fullmatch(line):
+        return _rnnlm_tokens
+    first, tab, _ = line.partition("\t")
+    if tab and KENLM_TOKEN.fullmatch(first):
+        return _kenlm_tokens
+    return _jsonl_tokens if _is_jsonl(line) else None
 
 
 def _is_jsonl(line: str) -> bool:
@@ -106,6 +124,35 @@ def _srilm_tokens(line: str, *, where: str) -> Tokens:
         )
     log10_prob = "-inf" if found[2] == MINUS_INFINITY else found[2]
     yield found[1], _log10(log10_prob, where=where)
+
+
+def _kenlm_tokens(line: str, *, where: str) -> Tokens:
+    first, *others = line.split("\t")
+    if "=" not in first:  # the text's perplexity and counts
+        return
+    if others and (not others[-1] or others[-1].startswith("Total: ")):
+        others.pop()
+    for token in (first, *others):
+        found = KENLM_TOKEN.fullmatch(token)
+        if found is None:
+            raise DataError(
+                f"{where}: found {token:.60}; expected `WORD=ID N LOG10` as KenLM's query prints it"
+            )
+        yield UNK_WORD if found[2] == KENLM_OOV else found[1], _log10(found[3], where=where)
+
+
+def _rnnlm_tokens(line: str, *, where: str) -> Tokens:
+    if "\t" not in line:  # a sentence's sum, or the text's
+        return
+    found = RNNLM_TOKEN.fullmatch(line)
+    prob = number_in(found[1] or 0.0) if found else math.nan
+    if found is None or not 0 <= prob <= 1 + ROUNDING:
+        shown = " ".join(split_words(line))
+        raise DataError(
+            f"{where}: found {shown:.60}; expected `ID PROB WORD` between TABs as the RNNLM "
+            "toolkit prints it"
+        )
+    yield found[2] or UNK_WORD, _log10(math.log10(prob) if prob else -math.inf, where=where)
 
 
 def _jsonl_tokens(line: str, *, where: str) -> Tokens:

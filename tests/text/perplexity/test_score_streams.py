@@ -1,4 +1,4 @@
-"""Word scores as SRILM and charlm write them, and malformed files."""
+"""Word scores as SRILM, KenLM, the RNNLM toolkit and charlm write them, and malformed files."""
 
 import gzip
 import math
@@ -36,6 +36,41 @@ JSONL = """\
 "log10_probs": [-0.920819, -2.91887, -0.387216]}
 {"log10_prob": -1, "words": ["foo"], "known": [false], "log10_probs": [null, -1]}
 """
+KENLM = """\
+we=5 1 -0.920819\tknow=6 2 -2.91887\t</s>=2 3 -0.387216\tTotal: -4.226905 OOV: 0
+foo=0 1 -inf\t</s>=2 1 -1\tTotal: -inf OOV: 1
+Perplexity including OOVs:\tinf
+Perplexity excluding OOVs:\t10.9
+OOVs:\t1
+Tokens:\t5
+"""
+RNNLM = """\
+debug mode: 2
+test file: t.txt
+rnnlm file: m
+Index   P(NET)          Word
+----------------------------------
+12\t0.1200000000\twe
+7\t0.0012054000\tknow
+-3.839636
+0\t0.4100000000\t</s>
+-1\t0\t\tOOV
+-1.000000
+0\t0.1000000000\t</s>
+
+test log probability: -5.226905
+
+PPL net: 20.3
+"""
+RNNLM_WITH_LM = """\
+Index   P(NET)          P(LM)           Word
+--------------------------------------------------
+12\t0.1200000000\t0.5000000000\twe
+7\t0.0012054000\t0.0000000000\tknow
+0\t0.4100000000\t0.2500000000\t</s>
+-1\t0\t\t0\t\tOOV
+0\t0.1000000000\t0.7500000000\t</s>
+"""
 AWKWARD = ("(", "|", ")", "=", "[nn]", "p(", "...)", "[", "]", "/", "a\u00a0b", "\u2028", "{")
 
 
@@ -51,6 +86,32 @@ def test_both_layouts_hold_the_same_words_and_scores(tmp_path: Path, text: str) 
     assert scores.words == WORDS
     assert scores.log10_probs.tolist() == LOG10S
     assert scores.n_sentences == 2
+
+
+def test_kenlm_prints_a_sentence_a_line_and_unknown_words_have_id_0(tmp_path: Path) -> None:
+    scores = read(tmp_path, KENLM)
+    assert (scores.words, scores.log10_probs.tolist()) == (WORDS, LOG10S)
+    words_alone = KENLM.partition("Perplexity")[0].replace("Total: -4.226905 OOV: 0\n", "")
+    assert read(tmp_path, words_alone).words == WORDS
+    with_equals_sign = read(tmp_path, KENLM.replace("know=", "a=1=").replace("we=", "==="))
+    assert with_equals_sign.words[:2] == ("==", "a=1")
+
+
+@pytest.mark.parametrize("text", [RNNLM, RNNLM_WITH_LM, RNNLM.replace("\n", "\r\n")])
+def test_rnnlm_prints_probabilities_and_unknown_words_without_any(
+    tmp_path: Path, text: str
+) -> None:
+    scores = read(tmp_path, text)
+    assert scores.words == WORDS
+    logs = [math.log10(prob) if prob else -math.inf for prob in (0.12, 0.0012054, 0.41, 0, 0.1)]
+    assert scores.log10_probs.tolist() == pytest.approx(logs, abs=1e-12)
+
+
+def test_a_number_may_be_rnnlms_word(tmp_path: Path) -> None:
+    for text in (RNNLM, RNNLM_WITH_LM):
+        scores = read(tmp_path, text.replace("\twe\n", "\t1990\n"))
+        assert scores.words[:2] == ("1990", "know")
+        assert scores.log10_probs[0] == math.log10(0.12)
 
 
 def test_a_compressed_file_is_read_as_such(tmp_path: Path) -> None:
@@ -104,6 +165,8 @@ NO_OBJECT = (
     "expected an object with lists of words, of known and, one longer, of log10_probs, as "
     "`charlm eval --format jsonl` writes it"
 )
+NO_TOKEN = "expected `WORD=ID N LOG10` as KenLM's query prints it"
+NO_ROW = "expected `ID PROB WORD` between TABs as the RNNLM toolkit prints it"
 NO_NUMBER = "expected a number of 0 or below"
 JSONL_1 = '{"words": ["a"], "known": [true], "log10_probs": [-1, -2]}\n'
 
@@ -113,8 +176,9 @@ JSONL_1 = '{"words": ["a"], "known": [true], "log10_probs": [-1, -2]}\n'
     [
         (
             "the cat\n",
-            ": no scored word; expected what SRILM prints at -debug 2, or `charlm eval` with "
-            "--debug 2 or --format jsonl (probabilities and n-gram models: no pipes)",
+            ": no scored word; expected what SRILM or RNNLM prints at -debug 2, KenLM's query, or "
+            "`charlm eval` with --debug 2 or --format jsonl (probabilities and n-gram models: no "
+            "pipes)",
         ),
         (
             SRILM.partition("\tp( </s> | know")[0],
@@ -130,6 +194,20 @@ JSONL_1 = '{"words": ["a"], "known": [true], "log10_probs": [-1, -2]}\n'
         (SRILM.replace("-2.91887", "nan"), f":3: log10 probability nan; {NO_NUMBER}"),
         (SRILM.replace("-2.91887", "much"), f":3: log10 probability much; {NO_NUMBER}"),
         (SRILM.replace("-2.91887", "-2_9"), f":3: log10 probability -2_9; {NO_NUMBER}"),
+        (KENLM.replace("2 -2.91887", "-2.91887"), f":1: found know=6 -2.91887; {NO_TOKEN}"),
+        (
+            KENLM.replace("\t</s>=2 3", " 3"),
+            f":1: found know=6 2 -2.91887 3 -0.387216; {NO_TOKEN}",
+        ),
+        (KENLM.replace("-2.91887", "2.9"), f":1: log10 probability 2.9; {NO_NUMBER}"),
+        (
+            KENLM.partition("\t</s>")[0],
+            ": ends within a sentence, after token 2, 'know'; expected </s>",
+        ),
+        (RNNLM.replace("7\t0.0012054000\t", "7\t"), f":7: found 7 know; {NO_ROW}"),
+        (RNNLM.replace("0.0012054000", "1.5"), f":7: found 7 1.5 know; {NO_ROW}"),
+        (RNNLM.replace("0.0012054000", "-0.5"), f":7: found 7 -0.5 know; {NO_ROW}"),
+        (RNNLM.replace("0.0012054000", "nan"), f":7: found 7 nan know; {NO_ROW}"),
         (JSONL_1.replace("-2", "2"), f":1: log10 probability 2; {NO_NUMBER}"),
         (JSONL_1.replace("-2", "-1" + "0" * 400), f":1: log10 probability -1{'0' * 28}; "),
         (JSONL_1 + '{"words": ["a"]}\n', f':2: found {{"words": ["a"]}}; {NO_OBJECT}'),

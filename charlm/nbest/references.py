@@ -43,7 +43,7 @@ NAMED = 3  # ids that a message lists
 STM = re.compile(
     rf"(\S+) [0-9AB] \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
 )
-STM_COMMENT = ";;"
+COMMENT = ";;"  # of NIST's formats, text (utt) and STM
 NOT_SCORED = "ignore_time_segment_in_scoring"
 ALTERNATIVES = {"{", "/", "}"}  # NIST's: `{ um / uh }`
 NO_HEADER = (
@@ -211,6 +211,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         return table
     if _segments(full, name=name):
         return "stm"
+    full = [(number, text) for number, text in full if not text.startswith(COMMENT)]
     refuse_csv_lines([text for _, text in full], name, expected=NO_HEADER)
     known = set(ids)
     forms: tuple[ReferenceFormat, ...] = ("trn", "tsv", "kaldi")
@@ -249,10 +250,10 @@ def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]
         DataError: a line after STM's comments that is not a segment.
     """
     full = [(n, line) for n, line in lines if line.strip(" \t")]
-    found = [(n, line, STM.fullmatch(line)) for n, line in full if line[:2] != STM_COMMENT]
+    found = [(n, line, STM.fullmatch(line)) for n, line in full if line[:2] != COMMENT]
     segments = [(n, each) for n, _, each in found if each and float(each[2]) <= float(each[3])]
     if len(segments) < len(found) or not any(each[4] or "." in each[0] for _, each in segments):
-        if len(found) == len(full):
+        if len(found) == len(full) or all(_keyed("trn", line)[0] for _, line, _ in found):
             return []
         n, line = next(((n, line) for n, line, each in found if not each), full[0])
         raise DataError(
@@ -334,7 +335,7 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
         return
     shapes = {"trn": "text (utt)", "tsv": "utt TAB text", "kaldi": "utt text"}
     for number, line in lines:
-        if not line.strip(" \t"):
+        if not line.strip(" \t") or (form == "trn" and line.startswith(COMMENT)):
             continue
         if form == "jsonl":
             yield _from_json(line, number=number, where=f"{name}:{number}")

@@ -14,7 +14,7 @@ WANTED = {"utt-1": ("we", "know"), "utt-2": (), "utt-3": ("the\u00a0end", "(laug
 FORMS = {
     "tsv": "utt-3\tthe\u00a0end (laughs)\nutt-1\twe know\nutt-2\t\n",
     "kaldi": "utt-1 we know\nutt-2\nutt-3 the\u00a0end (laughs)\n",
-    "trn": "we know (utt-1)\n(utt-2)\nthe\u00a0end (laughs) (utt-3)\n",
+    "trn": ";; of the hall\nwe know (utt-1)\n;;\n(utt-2)\nthe\u00a0end (laughs) (utt-3)\n",
     "stm": ";; of the hall\nutt-1 1 ann 0.00 3.2 <o,f0> we know\nutt-2 A bob 0 1.5 <o>\n"
     "utt-3 1\tann 4.5 5 <o,f0>  the\u00a0end (laughs)\n",
     "jsonl": '{"id": "utt-1", "ref": "we know"}\n{"utt": "utt-2", "text": ""}\n'

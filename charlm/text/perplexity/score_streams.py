@@ -31,6 +31,7 @@ SRILM_TOKEN = re.compile(r"\tp\( ([^ \t]+) \|[^\t]*\t=[^\t]* \[ ([^ \t]+) \](?: 
 MINUS_INFINITY = "-1.#INF"  # of SRILM on Windows
 KENLM_TOKEN = re.compile(r"([^ \t]+)=(\d+) \d+ ([^ \t]+)")  # a word, its id, an n, the log10
 KENLM_OOV = "0"  # the id of unknown words
+KENLM_SUMMARY = "\tPerplexity including OOVs:"  # behind the words where no `Total:` ends their line
 RNNLM_HEADING = re.compile(r"Index +P\(NET\)( +P\(LM\))? +Word *")
 # A word's id, its probability, perhaps that of another model, and the word; or an unknown word.
 RNNLM_TOKEN = re.compile(r"\d+\t([^ \t]+)\t(?:[^ \t]+\t)?([^ \t]+)|-1\t0\t\t(?:0\t\t)?OOV")
@@ -127,7 +128,7 @@ def _srilm_tokens(line: str, *, where: str) -> Tokens:
 
 
 def _kenlm_tokens(line: str, *, where: str) -> Tokens:
-    first, *others = line.split("\t")
+    first, *others = line.partition(KENLM_SUMMARY)[0].split("\t")
     if "=" not in first:  # the text's perplexity and counts
         return
     if others and (not others[-1] or others[-1].startswith("Total: ")):

@@ -93,6 +93,8 @@ def test_kenlm_prints_a_sentence_a_line_and_unknown_words_have_id_0(tmp_path: Pa
     assert (scores.words, scores.log10_probs.tolist()) == (WORDS, LOG10S)
     words_alone = KENLM.partition("Perplexity")[0].replace("Total: -4.226905 OOV: 0\n", "")
     assert read(tmp_path, words_alone).words == WORDS
+    on_one_line = KENLM.replace("Total: -4.226905 OOV: 0\n", "").replace("Total: -inf OOV: 1\n", "")
+    assert read(tmp_path, on_one_line).words == WORDS
     with_equals_sign = read(tmp_path, KENLM.replace("know=", "a=1=").replace("we=", "==="))
     assert with_equals_sign.words[:2] == ("==", "a=1")
 
@@ -203,6 +205,10 @@ JSONL_1 = '{"words": ["a"], "known": [true], "log10_probs": [-1, -2]}\n'
         (
             KENLM.partition("\t</s>")[0],
             ": ends within a sentence, after token 2, 'know'; expected </s>",
+        ),
+        (
+            KENLM.replace("</s>=2 1 -1\tTotal: -inf OOV: 1\n", ""),  # no LF behind the text
+            ": ends within a sentence, after token 4, '<unk>'; expected </s>",
         ),
         (RNNLM.replace("7\t0.0012054000\t", "7\t"), f":7: found 7 know; {NO_ROW}"),
         (RNNLM.replace("0.0012054000", "1.5"), f":7: found 7 1.5 know; {NO_ROW}"),

@@ -168,6 +168,12 @@ def _text(item: Rescored) -> str:
     return " ".join(item.best.words)
 
 
+def _trn(item: Rescored) -> str:
+    """To sclite a line that begins with `;;` or `**` is a comment; with a blank before it, none."""
+    line = " ".join((*item.best.words, f"({item.nbest.id})"))
+    return f" {line}" if line.startswith((";;", "**")) else line
+
+
 def _numbers(item: Rescored) -> dict[str, str]:
     """The score and the total of the winner, where there are any."""
     winner = item.ranking[0]
@@ -189,7 +195,7 @@ def _jsonl(item: Rescored) -> str:
 
 LAYOUTS: dict[str, Callable[[Rescored], str]] = {
     "kaldi": lambda item: " ".join((item.nbest.id, *item.best.words)),
-    "trn": lambda item: " ".join((*item.best.words, f"({item.nbest.id})")),
+    "trn": _trn,
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,

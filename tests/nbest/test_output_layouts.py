@@ -182,6 +182,11 @@ def test_the_winner_of_each_list_is_a_line(layout: str, expected: str) -> None:
     assert text_of(LISTS, layout) == expected
 
 
+@pytest.mark.parametrize("text", [";; so", "** so", ";;so"])
+def test_no_hypothesis_is_a_comment_to_sclite(text: str) -> None:
+    assert text_of([rescored("u", text)], "trn") == f" {text} (u)\n"
+
+
 def test_what_was_not_scored_has_no_numbers() -> None:
     lists = [rescored("u", "a")]
     assert text_of(lists, "tsv").splitlines()[1] == "u\t1\tNA\tNA\ta"

@@ -14,7 +14,7 @@ from charlm.insight.vectors.neighbourhood import asked_words
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
 from charlm.insight.vectors.taps import ReadWord, Vectors, with_at
 from charlm.options import keywords
-from charlm.text.io.files import atomic_write
+from charlm.text.io.files import packed_write
 from charlm.text.io.overwrite import refuse_overwrite
 from charlm.text.io.paths import require_place
 
@@ -59,7 +59,7 @@ def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
         readings = [ReadWord(word, word, number, is_known=True) for number, word in words]
     _check(readings, vectors, tap=tap)
     dim = vectors.widths[tap]
-    with atomic_write(path, through_links=True) as file:
+    with packed_write(path, through_links=True) as file:
         file.write(f"{len(readings)} {dim}\n".encode())
         for first in range(0, len(readings), ROWS_AT_ONCE):
             part = readings[first : first + ROWS_AT_ONCE]

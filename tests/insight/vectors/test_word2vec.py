@@ -1,5 +1,6 @@
 """Vectors in word2vec's text format, read by gensim's rules and compared bit by bit."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +56,15 @@ def test_odd_words_and_numbers_come_back_bit_by_bit(
     words, rows = as_gensim_reads(tmp_path / "v.txt")
     assert words[2:] == list(ODD)
     assert np.array_equal(rows[2:], np.array(list(ODD.values()), np.float32))
+
+
+def test_a_file_is_compressed_by_its_name_as_gensim_opens_it(
+    tiny_run: Path, tmp_path: Path
+) -> None:
+    for name in ("v.txt", "v.txt.gz"):
+        write_vectors(tmp_path / name, ["cat"], model=tiny_run, device="cpu")
+    packed = (tmp_path / "v.txt.gz").read_bytes()
+    assert gzip.decompress(packed) == (tmp_path / "v.txt").read_bytes()
 
 
 def test_given_words_are_written_alone_known_or_spelled(tiny_run: Path, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from charlm.text.io.paths import working_folder_of
 
 SUFFIXES = (".bin", ".binary", ".klm")
 TOOL = "build_binary"
+ITS_LAST_LINE = "ERROR"  # below the message of each of its failures
+LONGEST_REASON = 300
 
 
 def wants_binary(path: str | Path) -> bool:
@@ -85,6 +87,14 @@ def _run(command: list[str], *, stdin: BinaryIO) -> None:
             f"{command[0]}: does not run ({error.strerror}); expected KenLM's {TOOL}"
         ) from None
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").split("\n")
-        told = next((line.strip() for line in reversed(lines) if line.strip()), "no message")
-        raise DataError(f"{command[0]}: status {done.returncode}; expected 0; it said: {told}")
+        said = reason_of(done.stderr) or "no message"
+        raise DataError(f"{command[0]}: status {done.returncode}; expected 0; it said: {said}")
+
+
+def reason_of(messages: bytes) -> str:
+    """A KenLM tool's message after the line that names its exception, else its last line."""
+    lines = [line.strip() for line in messages.decode(errors="replace").split("\n")]
+    lines = [line for line in lines if line not in ("", ITS_LAST_LINE)]
+    thrown = max((row for row, line in enumerate(lines) if " threw " in line), default=-1)
+    told = lines[thrown + 1 :] if 0 <= thrown < len(lines) - 1 else lines[-1:]
+    return " ".join(told)[:LONGEST_REASON]

@@ -21,6 +21,7 @@ from typing import BinaryIO, cast
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import capital_unk
+from charlm.ngram.kenlm_binary import reason_of
 from charlm.ngram.ngram_options import Start
 from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD, is_literal_unk
 from charlm.text.io.files import packed_write, scratch_file
@@ -36,7 +37,6 @@ WORD_BREAKS = re.compile("[\0\r\v\f]")  # lmplz or readers of ARPA part words th
 # would cost seconds, while 4 GiB sort any text in two passes.
 MEMORY = 4 << 30
 BLOCK = 1 << 20
-LONGEST_REASON = 300
 SHOWN = 60
 
 UNIGRAMS = b"\\1-grams:\n"
@@ -228,16 +228,7 @@ def _failure(program: Path, status: int, messages: bytes) -> str:
     """One line about a program that made no model."""
     if status == -signal.SIGKILL:
         return f"{program}: was killed; expected a model; it may have run out of memory"
-    reason = _reason(messages)
+    reason = reason_of(messages)
     how = f"killed by signal {-status}" if status < 0 else f"status {status}"
     said = f" and said {reason!r}" if reason else ""
     return f"{program}: ended without a model ({how}){said}; expected KenLM's lmplz and a full ARPA"
-
-
-def _reason(messages: bytes) -> str:
-    """lmplz's message after the line that names its exception, else its last line."""
-    lines = [line.strip() for line in messages.decode(errors="replace").split("\n")]
-    lines = [line for line in lines if line]
-    thrown = max((row for row, line in enumerate(lines) if " threw " in line), default=-1)
-    told = lines[thrown + 1 :] if 0 <= thrown < len(lines) - 1 else lines[-1:]
-    return " ".join(told)[:LONGEST_REASON]

@@ -1,6 +1,7 @@
 """KenLM's binary files: its tool makes them, and each of its failures is one line."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,25 @@ def test_a_failing_tool_leaves_the_old_file_and_its_last_words(
         write_binary(model, out, tool=tool(tmp_path, FAILS))
     assert out.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bin", "build_binary"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        ("no space\\nERROR", "no space"),
+        (
+            "reading\\nm.cc:1 in f() threw E.\\nOrder 7, not 6. Recompile:\\n c=7\\nERROR",
+            "Order 7, not 6. Recompile: c=7",
+        ),
+        ("ERROR", "no message"),
+    ],
+)
+def test_what_kenlm_writes_below_each_message_is_left_out(
+    model: BackoffModel, tmp_path: Path, messages: str, said: str
+) -> None:
+    fails = tool(tmp_path, f"#!/bin/sh\nprintf '{messages}\\n' >&2\nexit 1\n")
+    with pytest.raises(DataError, match=f"status 1; expected 0; it said: {re.escape(said)}$"):
+        write_binary(model, tmp_path / "a.bin", tool=fails)
 
 
 def test_a_tool_that_does_not_run_is_one_line(model: BackoffModel, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ HELP = (
     "Show the presets, by paper; with a NAME all settings of that preset as --set changes them, "
     "with ranges and meanings. Nothing is trained."
 )
-COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
+COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<43}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
 NOTE = """\
 parameters and test perplexities on the Penn Treebank (10,000 words); - : not published, or not \

@@ -8,7 +8,8 @@ Their code validates every 1,000 steps and stops after four to six validations w
 from charlm.settings import Settings, merged
 
 # Sections 3 and 3.2: 32 sentences at a time, each of less than 50 words. From their code: the loss
-# is summed over a sentence and averaged over the sentences, the gradient's norm is clipped at 5.
+# is summed over a sentence and averaged over the sentences, which are drawn whatever their lengths,
+# and the gradient's norm is clipped at 5.
 MIYAMOTO_RECIPE: Settings = {
     "epochs": 15,
     "patience": 3,
@@ -19,7 +20,7 @@ MIYAMOTO_RECIPE: Settings = {
     "initialisation": {"type": "uniform", "range": 0.1, "biases": "zero"},
     "optimiser": {"type": "sgd", "lr": 1.0},
     "schedule": {"type": "divide", "divisor": 2.0, "first_epoch": 4},
-    "batching": {"type": "sentences", "max_words": 50},
+    "batching": {"type": "sentences", "max_words": 50, "pool": 1},
 }
 
 _WORDS: Settings = {"type": "word", "dim": 200}

@@ -254,8 +254,8 @@ class SentenceBatching:
     """Sentences of similar length side by side, shuffled each epoch; each from the initial state.
 
     Sentences of `max_words` words or more are left out; 0 keeps all (Miyamoto & Cho, 2016: 50).
-    Batches are cut from pools of sentences sorted by length, each of `pool` batches' size. Differs
-    from their code, whose batches are random sentences, as with a pool of 1.
+    Batches are cut from pools of sentences sorted by length, each of `pool` batches' size. A pool
+    of 1 gives batches of sentences of any lengths, as in their code.
     """
 
     by_sentence = True

@@ -15,7 +15,7 @@ COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<43}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
 NOTE = """\
 parameters and test perplexities on the Penn Treebank (10,000 words); - : not published, or not \
-trained to its end here
+trained to its end here; pool=50: trained with --set recipe.batching.pool=50, as the preset was then
 how each was measured: recipes/ptb/README.md; all settings of one: charlm train --list NAME"""
 BY_SENTENCE = "; perplexities by sentence: they do not compare with the others"
 

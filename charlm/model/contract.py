@@ -136,23 +136,21 @@ class Output(nn.Module, ABC):
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
 
-    # The next three methods need `has_scores`, the fourth needs `vector_dim`.
-
     def word_scores(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """The score of each position's own word, shape (N,), fp32; 0 where it is -1."""
-        raise NotImplementedError
+        raise NotImplementedError  # asked only where has_scores
 
     def scores(self, h_NH: Tensor, words_K: Tensor | None = None) -> Tensor:
         """The scores of these words (None: all words) at every position, shape (N, K), fp32."""
-        raise NotImplementedError
+        raise NotImplementedError  # asked only where has_scores
 
     def log_z(self, h_NH: Tensor) -> Tensor:
         """log Σ_w exp(score of w), shape (N,), fp32."""
-        raise NotImplementedError
+        raise NotImplementedError  # asked only where has_scores
 
     def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
         """The words' vectors, shape (V, E), and their mean under P(w | h), shape (N, E)."""
-        raise NotImplementedError
+        raise NotImplementedError  # asked only where vector_dim is not 0
 
     def score_parameters(self) -> list[nn.Parameter]:
         """The output's own weights to which all normalised scores are proportional; else empty.

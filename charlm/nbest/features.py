@@ -89,10 +89,9 @@ def require_same_names(
 
     If some are `needed`, the others may differ, as the rare features of translation systems do.
     """
-    expected = set(needed or tables[0].names).intersection(tables[0].names)
-    for nbest, table in zip(lists, tables, strict=True):
-        found = set(table.names)
-        if not expected <= found or not (needed or found <= expected):
+    compared = [{n for n in table.names if not needed or n in needed} for table in tables]
+    for nbest, table, names in zip(lists, tables, compared, strict=True):
+        if names != compared[0]:
             raise DataError(
                 f"{nbest.hypotheses[0].place}: features {', '.join(table.names)}; expected those "
                 f"of the first list: {', '.join(tables[0].names)}; or name those that all have "

@@ -39,6 +39,7 @@ COLUMNS = (*REFERENCES, *TEXTS)  # what a table may call its references
 WITHOUT_REFERENCE = "lists without a reference"
 MARKED = "<s> or </s> at the ends of references"
 NAMED = 3  # ids that a message lists
+MAX_DIGITS = 10  # of an id that counts lists
 # NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text.
 STM = re.compile(
     rf"(\S+) [0-9AB] \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
@@ -230,9 +231,9 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
 
 def _require_order(ids: Sequence[str], *, name: str) -> None:
     """Raises DataError for ids that count the lists, but in another order than their numbers."""
-    if not all(id.isascii() and id.isdecimal() for id in ids):
+    if not all(id.isascii() and id.isdecimal() and len(id) < MAX_DIGITS for id in ids):
         return
-    numbers = [int(id[:18]) for id in ids]
+    numbers = [*map(int, ids)]
     counts = sorted(numbers)
     if numbers != counts and counts[0] in (0, 1) and counts == [*range(counts[0], counts[-1] + 1)]:
         raise DataError(

@@ -179,20 +179,17 @@ class GraphStep:
 
     def _of_shape(self, batch: Batch) -> tuple["_StepOfShape", Function]:
         key = (self.progress.side, *(tensor.shape for tensor in batch.tensors()))
-        # Leaving out positions without a word makes sizes depend on the batch. Streams have such
-        # positions only at their end, which is rare; sentences leave them out only if most
-        # positions are padding.
-        may_be_kept = batch.is_dense if batch.is_fresh else batch.is_full
-        if may_be_kept and key in self.shapes:
+        may_be_recorded = _may_be_recorded(batch)
+        if may_be_recorded and key in self.shapes:
             return self.shapes[key]
         step = _StepOfShape(self, batch, state=self.state, sums=self.sums)
-        if not may_be_kept or len(self.shapes) >= self.max_shapes:
+        if not may_be_recorded or len(self.shapes) >= self.max_shapes:
             return step, step.run
         self.shapes[key] = step, self.record(step.run)
         return self.shapes[key]
 
     def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
-        """The gradients of the first batch, as often as recording them takes, and n times more.
+        """The gradients of the first batch, as often as a recording takes, and n times more.
 
         State and sums are not changed.
         """
@@ -200,7 +197,7 @@ class GraphStep:
         sums = torch.zeros_like(self.sums)
         step = _StepOfShape(self, batch, state=_copied(self.state), sums=sums)
         step.load(batch)
-        gradients = self.record(step.gradients)
+        gradients = self.record(step.gradients) if _may_be_recorded(batch) else step.gradients
         self.probed.append(gradients)
 
         def waited() -> None:
@@ -269,6 +266,14 @@ class _StepOfShape:
             return
         for own, new in zip(state_leaves(self.state), state_leaves(after), strict=True):
             own.copy_(new.detach())
+
+
+def _may_be_recorded(batch: Batch) -> bool:
+    """Whether no size in a step depends on where a padded batch has words.
+
+    The last chunk of streams may have too few words; it is one step of an epoch.
+    """
+    return batch.predicts_padding if batch.is_fresh else batch.is_full
 
 
 def _copied(state: State) -> State:

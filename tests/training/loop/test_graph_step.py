@@ -1,8 +1,7 @@
-"""Recorded steps: on the CPU against plain steps, with a stand-in for CUDA graphs; on a GPU."""
+"""Recorded steps: on the CPU against plain steps, and on a GPU."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -252,6 +251,34 @@ def test_a_shape_is_recorded_once_and_the_last_chunk_never(
     assert len(recorded) == 2
 
 
+def test_a_batch_of_sentences_that_is_mostly_padding_is_not_recorded(
+    train_toy: TrainToy, tiny: tuple[str, ...]
+) -> None:
+    recorded: list[Function] = []
+
+    def record(function: Function) -> Function:
+        recorded.append(function)
+        return function
+
+    by_sentence = ("recipe.batching.type=sentences", "recipe.divisor=streams")
+    trainer = trainer_of(train_toy, (*tiny, *by_sentence), epochs=9)
+    step = trainer.stepping = graph_step_of(trainer, record=record)
+    batch = trainer.batches.batch(0)
+    n_positions = batch.padded().words_TB.numel()
+    for n_tokens, n_recorded in ((n_positions // 5, 0), (n_positions // 3, 1)):
+        words_TB = torch.full_like(batch.words_TB, -1)
+        words_TB.flatten()[:n_tokens] = 2
+        whole = batch.whole._replace(tokens=n_tokens)
+        filled = batch._replace(words_TB=words_TB, n_tokens=n_tokens, whole=whole)
+        recorded.clear()
+        for probe in islice(step.probes(iter([filled]), n=1), 1):
+            probe()
+        assert len(recorded) == n_recorded
+        recorded.clear()
+        step.take(filled)
+        assert len(recorded) == n_recorded
+
+
 def wide(trainer: Trainer) -> Any:
     """The first batch's forms, a letter more than fits into the width of the others."""
     forms = trainer.batches.batch(0).forms.padded()
@@ -286,74 +313,6 @@ def test_what_reads_numbers_back_is_not_recorded(
 
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-
-
-class FakeCuda:
-    """Launches that are collected while a graph is recorded, and happen when it is replayed."""
-
-    def __init__(self) -> None:
-        self.happened: list[str] = []
-        self.open: list[str] | None = None
-
-    def launch(self, what: str) -> None:
-        (self.happened if self.open is None else self.open).append(what)
-
-    @contextmanager
-    def graph(self, graph: Any, *, pool: Any, capture_error_mode: str) -> Iterator[None]:
-        assert (pool, capture_error_mode) == ((0, 7), "thread_local")
-        self.open = graph.launches
-        yield
-        self.open = None
-
-    def replay(self, graph: Any) -> None:
-        for what in graph.launches:
-            self.launch(f"{what} again")
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
-    fake = FakeCuda()
-
-    class Graph:
-        def __init__(self) -> None:
-            self.launches: list[str] = []
-
-        def replay(self) -> None:
-            fake.replay(self)
-
-    class Stream:
-        def wait_stream(self, other: "Stream") -> None:
-            fake.launch("wait")
-
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
-    monkeypatch.setattr(torch.cuda, "graph", fake.graph)
-    monkeypatch.setattr(torch.cuda, "Stream", Stream)
-    monkeypatch.setattr(torch.cuda, "current_stream", Stream)
-    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
-    return fake
-
-
-def test_every_call_happens_once_and_the_first_ones_as_they_are(fake: FakeCuda) -> None:
-    step = Recorded(lambda: fake.launch("step"), pool=(0, 7))
-    for _ in range(WARM_UPS + 2):
-        step()
-    assert fake.happened == ["wait", "step", "wait"] * WARM_UPS + ["step again"] * 2
-
-
-def test_a_recording_that_fails_names_the_way_round_it(fake: FakeCuda) -> None:
-    def step() -> None:
-        if fake.open is not None:
-            raise RuntimeError("operation not permitted\nwhen stream is capturing")
-
-    recorded = Recorded(step, pool=(0, 7))
-    for _ in range(WARM_UPS):
-        recorded()
-    with pytest.raises(TrainingError) as caught:
-        recorded()
-    assert str(caught.value) == (
-        "a step cannot be recorded as a CUDA graph (operation not permitted); expected a driver "
-        "and a torch that can; set CHARLM_CUDA_GRAPHS=0 to train without"
-    )
 
 
 @pytest.mark.parametrize(("said", "expected"), [("0", False), ("1", True), (None, True)])
@@ -430,16 +389,18 @@ def test_nothing_waits_for_the_gpu_within_a_step(
     train_toy: TrainToy, tiny: tuple[str, ...], more: tuple[str, ...]
 ) -> None:
     trainer = on_gpu(train_toy, *more, tiny=tiny)
-    for _ in range(2):
-        trainer.run_epoch(lambda: False)  # all shapes are recorded
     trainer.begin_epoch()
+    batch = trainer.batches.batch(0)
+    for _ in range(WARM_UPS + 1):  # until its shape is recorded
+        trainer.step(batch)
+    n_steps = trainer.position.step
     number = torch.ones((), device="cuda")
     torch.cuda.set_sync_debug_mode("error")
     try:
-        for step in range(5):
-            trainer.step(trainer.batches.batch(step))
+        for _ in range(2):
+            trainer.step(batch)
         with pytest.raises(RuntimeError, match="synchroniz"):  # else the steps have proved nothing
             float(number)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert trainer.position.step == 5
+    assert trainer.position.step == n_steps + 2

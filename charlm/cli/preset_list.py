@@ -11,11 +11,11 @@ HELP = (
     "Show the presets, by paper; with a NAME all settings of that preset as --set changes them, "
     "with ranges and meanings. Nothing is trained."
 )
-COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<43}  {}"
+COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
 NOTE = """\
 parameters and test perplexities on the Penn Treebank (10,000 words); - : not published, or not \
-trained to its end here; pool=50: trained with --set recipe.batching.pool=50, as the preset was then
+trained to its end here
 how each was measured: recipes/ptb/README.md; all settings of one: charlm train --list NAME"""
 BY_SENTENCE = "; perplexities by sentence: they do not compare with the others"
 

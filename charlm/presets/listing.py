@@ -44,23 +44,23 @@ FIGURES: dict[str, Figures] = {
     "word-char-average": Figures(25_418_830),
     "word-char-convex": Figures(25_418_831),
     "word-char-tensor": Figures(26_263_180),
-    # Miyamoto & Cho, table 1. "pool=50": with recipe.batching.pool=50, which the presets had then.
+    # Miyamoto & Cho, table 1.
     "miyamoto-word": Figures(4_653_200, 115.65, 112.59, "29 min, CPU"),
-    "miyamoto-char": Figures(
-        3_397_400, 126.80, 130.37, "2 to 12 min, GPU, pool=50, 19 of 30 epochs"
-    ),
-    "miyamoto-concat": Figures(5_477_600, 121.09, 121.35, "2 to 12 min, GPU, pool=50"),
-    "miyamoto-concat-half": Figures(4_357_300),
-    "miyamoto-concat-pretrained": Figures(5_477_600, 118.85, 119.53, "70 min, CPU, pool=50"),
-    "miyamoto-concat-half-pretrained": Figures(4_357_300, None, 118.65, "63 min, CPU, pool=50"),
+    "miyamoto-char": Figures(3_397_400, 126.80, 135.56, "3 min, GPU, 12 of 30 epochs"),
+    "miyamoto-concat": Figures(5_477_600, 121.09, 120.05, "3 min, GPU, 12 of 15 epochs"),
+    "miyamoto-concat-half": Figures(4_357_300, None, 114.24, "3 min, GPU"),
+    "miyamoto-concat-pretrained": Figures(5_477_600, 118.85, 117.26, "3 min, GPU, 12 of 15 epochs"),
+    "miyamoto-concat-half-pretrained": Figures(4_357_300, None, 116.48, "3 min, GPU"),
     "miyamoto-gate": Figures(5_397_601, 113.87, 113.04, "59 min, CPU"),
-    "miyamoto-gate-pretrained": Figures(5_397_601, 112.90, 116.71, "2 to 12 min, GPU, pool=50"),
-    "miyamoto-fixed25": Figures(5_397_400, 115.55, 116.98, "2 to 12 min, GPU, pool=50"),
-    "miyamoto-fixed50": Figures(5_397_400, 121.99, 122.78, "2 to 12 min, GPU, pool=50"),
-    "miyamoto-fixed75": Figures(5_397_400, 135.00, 134.10, "2 to 12 min, GPU, pool=50"),
-    "miyamoto-fixed25-pretrained": Figures(5_397_400, 113.52, 114.97, "2 to 12 min, GPU, pool=50"),
-    "miyamoto-fixed50-pretrained": Figures(5_397_400, 113.03, 115.01, "63 min, CPU, pool=50"),
-    "miyamoto-fixed75-pretrained": Figures(5_397_400, 172.85, 130.23, "80 min, CPU, pool=50"),
+    "miyamoto-gate-pretrained": Figures(5_397_601, 112.90, 112.75, "3 min, GPU"),
+    "miyamoto-fixed25": Figures(5_397_400, 115.55, 115.23, "3 min, GPU"),
+    "miyamoto-fixed50": Figures(5_397_400, 121.99, 119.02, "3 min, GPU, 12 of 15 epochs"),
+    "miyamoto-fixed75": Figures(5_397_400, 135.00, 132.19, "3 min, GPU, 12 of 15 epochs"),
+    "miyamoto-fixed25-pretrained": Figures(5_397_400, 113.52, 112.76, "3 min, GPU"),
+    "miyamoto-fixed50-pretrained": Figures(5_397_400, 113.03, 111.87, "3 min, GPU"),
+    "miyamoto-fixed75-pretrained": Figures(
+        5_397_400, 172.85, 128.68, "3 min, GPU, 12 of 15 epochs"
+    ),
     # Koehn's chapter gives no figures.
     "nnlm-5gram": Figures(4_130_300),
     "nnlm-5gram-direct": Figures(5_130_300),

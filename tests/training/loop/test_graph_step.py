@@ -229,17 +229,22 @@ def test_what_is_no_number_stops_a_training_before_its_checkpoint_is_replaced(
     assert (tmp_path / "run" / RESUME).read_bytes() == kept
 
 
-def test_a_shape_is_recorded_once_and_the_last_chunk_never(
-    train_toy: TrainToy, tiny: tuple[str, ...]
-) -> None:
-    recorded: list[Function] = []
+def kept_in(recorded: list[Function]) -> Callable[[Function], Function]:
+    """A stand-in for recording: the function itself, which is also added to the list."""
 
     def record(function: Function) -> Function:
         recorded.append(function)
         return function
 
+    return record
+
+
+def test_a_shape_is_recorded_once_and_the_last_chunk_never(
+    train_toy: TrainToy, tiny: tuple[str, ...]
+) -> None:
+    recorded: list[Function] = []
     trainer = trainer_of(train_toy, tiny, epochs=9)
-    step = trainer.stepping = graph_step_of(trainer, record=record, max_shapes=1)
+    step = trainer.stepping = graph_step_of(trainer, record=kept_in(recorded), max_shapes=1)
     assert not trainer.batches.batch(len(trainer.batches) - 1).is_full
     for _ in range(2):
         trainer.run_epoch(lambda: False)
@@ -255,14 +260,9 @@ def test_a_batch_of_sentences_that_is_mostly_padding_is_not_recorded(
     train_toy: TrainToy, tiny: tuple[str, ...]
 ) -> None:
     recorded: list[Function] = []
-
-    def record(function: Function) -> Function:
-        recorded.append(function)
-        return function
-
     by_sentence = ("recipe.batching.type=sentences", "recipe.divisor=streams")
     trainer = trainer_of(train_toy, (*tiny, *by_sentence), epochs=9)
-    step = trainer.stepping = graph_step_of(trainer, record=record)
+    step = trainer.stepping = graph_step_of(trainer, record=kept_in(recorded))
     batch = trainer.batches.batch(0)
     n_positions = batch.padded().words_TB.numel()
     for n_tokens, n_recorded in ((n_positions // 5, 0), (n_positions // 3, 1)):

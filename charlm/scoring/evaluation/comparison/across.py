@@ -16,6 +16,7 @@ from charlm.options import HOW_READ, Opt, keywords, require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import display_name, open_bytes, parse_json
+from charlm.text.io.short_names import short_names
 
 TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
 BASELINE = re.compile(r"KN-(\d+)")
@@ -167,11 +168,10 @@ def _join(known: _Found, found: _Found, *, state: str) -> None:
 
 
 def _names(paths: list[Path]) -> list[str]:
-    """The last folder of each path, and as many before it as it takes to tell the paths apart."""
-    for n in range(1, max((len(path.parts) for path in paths), default=0) + 1):
-        names = ["/".join(path.parts[-n:]) for path in paths]
-        if len(set(names)) == len(names):
-            return names
+    """Short names, unless texts have changed between comparisons of one folder."""
+    names = short_names(paths)
+    if len(set(names)) == len(names):
+        return names
     return [f"{path}:{number}" for number, path in enumerate(paths, 1)]
 
 

@@ -15,6 +15,7 @@ from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOpt
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.scoring.evaluation.evaluate_options import State
+from charlm.text.io.short_names import short_names
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -39,23 +40,12 @@ def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, 
         ConfigError: one run given twice.
         DataError: a run that is not what was expected.
     """
-    names = _names(models, taken=taken)
-    return tuple(_contender(Path(path), name) for path, name in zip(models, names, strict=True))
-
-
-def _names(models: Sequence[str | Path], *, taken: str) -> list[str]:
-    """The last folder of each path, with as many parent folders as are needed."""
     paths = [Path(realpath(model)) for model in models]
     for number, path in enumerate(paths):
         if path in paths[:number]:
             raise ConfigError(f"{models[number]}: stands twice; expected each run once")
-    names = []
-    for path in paths:
-        tails = ["/".join(path.parts[-n:]) for n in range(1, len(path.parts) + 1)]
-        others = [taken, *(str(other) for other in paths if other != path)]
-        unique = (t for t in tails if not any(f"/{o}".endswith(f"/{t}") for o in others))
-        names.append(next(unique, str(path)))
-    return names
+    names = short_names(paths, taken=[taken])
+    return tuple(_contender(Path(path), name) for path, name in zip(models, names, strict=True))
 
 
 def _contender(path: Path, name: str) -> Contender:

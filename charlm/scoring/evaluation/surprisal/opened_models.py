@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os.path import abspath, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBi
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import START_WORD
 from charlm.text.io.files import unpacked_name
+from charlm.text.io.short_names import short_names
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ class OpenedModels:
         return len(rules) == 1 and len({model.vocabulary for model in self.models}) == 1
 
 
+SUFFIXES = (".arpa", ".bin", ".lm")
 Adapting = Callable[["LoadedRun"], "Adaptation | None"]  # how a run adapts to what it reads
 
 
@@ -68,7 +71,7 @@ def opened_models(
     """The models that the options name.
 
     Raises:
-        ConfigError: no model, two with the same name, no speller for an open vocabulary, or no
+        ConfigError: no model, one given twice, no speller for an open vocabulary, or no
             such device; entropies from a KenLM binary.
         DataError: a run or a file that is not what was expected.
     """
@@ -130,15 +133,15 @@ def _opened_lm(
 
 
 def _names(runs: Sequence[Path], lms: Sequence[Path]) -> list[str]:
-    """The last folder of each run, and each n-gram model's file name without its suffix."""
-    names = [path.resolve().name for path in runs]
-    for path in lms:
-        bare = unpacked_name(path)
-        names.append(bare.stem if bare.suffix in (".arpa", ".bin", ".lm") else bare.name)
+    """Short names, those of n-gram models without a suffix that is not needed."""
+    folders = [Path(realpath(path)) for path in runs]
+    files = [Path(abspath(path)) for path in lms]
+    unpacked = [unpacked_name(path) for path in files]
+    bare = [path.with_suffix("") if path.suffix in SUFFIXES else path for path in unpacked]
+    names = short_names([*folders, *bare])
+    if len(set(names)) < len(names):
+        names = short_names([*folders, *files])
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ConfigError(
-            f"two models are called {twice!r}; expected names that tell columns apart; give one a "
-            "link of another name"
-        )
+        raise ConfigError(f"{twice}: stands twice; expected each model once")
     return names

@@ -1,4 +1,4 @@
-"""Runs whose text rules split, lower-case and join words, or that were trained on sentences."""
+"""Runs whose text rules split words, or that were trained on sentences, and a unigram model."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +8,20 @@ import pytest
 
 from charlm.run.folder import load_info
 from charlm.text.corpus.normalisation import Normalisation
+
+UNIGRAMS = """\\data\\
+ngram 1=6
+
+\\1-grams:
+-9 <unk>
+-9 <s>
+-1 </s>
+-1 good
+-2 bad
+-1 too
+
+\\end\\
+"""
 
 
 @pytest.fixture
@@ -24,3 +38,10 @@ def sentence_run(run: Path) -> Path:
     recipe = {**info.settings["recipe"], "batching": {"type": "streams", "reset": 0.5}}
     replace(info, settings={**info.settings, "recipe": recipe}).save(run)
     return run
+
+
+@pytest.fixture
+def arpa(tmp_path: Path) -> Path:
+    path = tmp_path / "uni.arpa"
+    path.write_text(UNIGRAMS)
+    return path

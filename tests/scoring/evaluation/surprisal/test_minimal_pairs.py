@@ -10,19 +10,6 @@ import charlm
 from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.minimal_pairs import PairAccuracy, PairSet, differing
 
-UNIGRAMS = """\\data\\
-ngram 1=6
-
-\\1-grams:
--9 <unk>
--9 <s>
--1 </s>
--1 good
--2 bad
--1 too
-
-\\end\\
-"""
 PAIRS = [
     ("good", "bad", "one", "x"),  # right
     ("bad", "good", "one", "x"),  # wrong
@@ -31,13 +18,6 @@ PAIRS = [
     ("good zz", "bad zz", "two", "x"),  # right: both have the unknown word
     ("good", "bad", "three", "y"),  # right
 ]
-
-
-@pytest.fixture
-def arpa(tmp_path: Path) -> Path:
-    path = tmp_path / "uni.arpa"
-    path.write_text(UNIGRAMS)
-    return path
 
 
 @pytest.fixture

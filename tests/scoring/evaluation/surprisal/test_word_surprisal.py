@@ -1,6 +1,7 @@
 """The surprisal of written words: sums equal to eval's, entropies, contexts, and notes."""
 
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -219,8 +220,21 @@ def test_items_without_words_are_counted(run: Path, tmp_path: Path, measure: Mea
     assert table.notes[0] == f"2 of 4 items have no word and no row, first {path}:3"
 
 
-def test_models_need_names_of_their_own(run: Path, tmp_path: Path, measure: Measure) -> None:
-    with pytest.raises(ConfigError, match="two models are called 'run-random'"):
+def test_models_of_one_name_are_told_apart_by_their_folders(
+    run: Path, arpa: Path, tmp_path: Path, measure: Measure
+) -> None:
+    runs = [tmp_path / "cs" / "small", tmp_path / "en" / "small"]
+    for path in runs:
+        shutil.copytree(run, path)
+    arpa = arpa.rename(runs[1].with_suffix(".arpa"))
+    text = text_of(tmp_path, "a")
+    assert measure(text, *runs).models == ("cs/small", "en/small")
+    assert measure(text, runs[0], lm=arpa).models == ("cs/small", "en/small")
+    assert measure(text, runs[1], lm=arpa).models == ("small", "small.arpa")
+
+
+def test_each_model_stands_once(run: Path, tmp_path: Path, measure: Measure) -> None:
+    with pytest.raises(ConfigError, match="run-random: stands twice; expected each model once"):
         measure(text_of(tmp_path, "a"), run, run)
 
 

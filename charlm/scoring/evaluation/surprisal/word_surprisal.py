@@ -112,10 +112,9 @@ def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
 
 
 def _groups(items: Items, *, context: str) -> list[list[int]]:
-    """Which items belong together, by number, in order."""
-    if context == NONE:
-        return [list(range(len(items.items)))]
-    if context != DOCUMENT:
+    """Which items a model reads together, by number, in order; `eval` reads file by file, too."""
+    by_file = context in (NONE, DOCUMENT)
+    if not by_file:
         if items.is_text:
             raise ConfigError(
                 f"--context {context!r}: a text has no columns; expected none or document"
@@ -123,7 +122,7 @@ def _groups(items: Items, *, context: str) -> list[list[int]]:
         items.require(context, option="--context")
     groups: dict[str | None, list[int]] = {}
     for number, item in enumerate(items.items):
-        key = item.file if context == DOCUMENT else item.values.get(context)
+        key = item.file if by_file else item.values.get(context)
         groups.setdefault(key, []).append(number)
     return list(groups.values())
 
@@ -251,10 +250,10 @@ def _notes(
                 "sentences go on by --context document"
             )
         if model.adaptation:
-            anew = "" if is_alone else ", and begin anew where a context does"
+            anew = "with each file" if is_alone else "where a context does"
             notes.append(
-                f"{model.name} adapted to what it had read, {model.adaptation}: "
-                f"surprisals depend on the order of the sentences{anew}"
+                f"{model.name} adapted to what it had read, {model.adaptation}: surprisals depend "
+                f"on the order of the sentences; it begins anew {anew}"
             )
         if not model.is_carried and not is_alone:
             notes.append(f"{model.name} is an n-gram model: every sentence starts anew")

@@ -277,7 +277,7 @@ def test_adapted_surprisals_are_those_of_eval_and_every_document_begins_anew(
         [text, other],
         model=run,
         device="cpu",
-        context="document",
+        context=context,
         **options,  # type: ignore[arg-type]
     )
     assert totals(both)[:4] == totals(both)[4:]

@@ -4,6 +4,7 @@ Only words of the vocabulary can be found, so the share of pairs whose normal fo
 what can be reached. A noisy form that the model cannot read counts as not found.
 """
 
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from charlm.text.io.lines import read_lines
 from charlm.text.io.table_lines import csv_hint
 
 RANKS = (1, 5, 10)
+COMMENT = re.compile("#(?: |[^\t]*$)")  # `#tag TAB tag` is a pair
 
 Pair = tuple[ReadWord | None, ReadWord | None]  # noisy and normal; None for what cannot be read
 
@@ -64,7 +66,7 @@ def _read_pairs(path: str | Path, reader: Reader) -> list[Pair]:
     name = display_name(path)
     pairs: list[Pair] = []
     for number, line in read_lines(path):
-        if not line.strip(" \t") or line.startswith("#"):
+        if not line.strip(" \t") or COMMENT.match(line):
             continue
         fields = line.split("\t")
         if len(fields) != 2 or not all(field.strip() for field in fields):

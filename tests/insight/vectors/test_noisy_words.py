@@ -43,6 +43,8 @@ def test_ranks_are_counted_among_the_other_words(run_of_vectors: MakeRun, tmp_pa
 def test_every_pair_is_counted_as_one_thing(run_of_vectors: MakeRun, tmp_path: Path) -> None:
     lines = [
         "# noisy and normal",
+        "# noisy\tnormal",
+        "#the\tthe",  # not a comment, but unread
         "teh\tthe",
         "lol\tlaughing out loud",  # outside: not a single word
         "teh\tzebra",  # outside
@@ -56,8 +58,8 @@ def test_every_pair_is_counted_as_one_thing(run_of_vectors: MakeRun, tmp_path: P
         tmp_path / "n", model=run_of_vectors(FAN), lower=True, device="cpu"
     )
     counts = (found.n_pairs, found.n_same, found.n_outside, found.n_asked, found.n_unread)
-    assert counts == (7, 1, 3, 3, 2)
-    assert found.accuracy == {1: 1 / 3, 5: 1 / 3, 10: 1 / 3}
+    assert counts == (8, 1, 3, 4, 3)
+    assert found.accuracy == {1: 1 / 4, 5: 1 / 4, 10: 1 / 4}
 
 
 def test_noisy_words_are_read_by_their_spelling_at_each_tap(tiny_run: Path, tmp_path: Path) -> None:

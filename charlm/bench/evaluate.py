@@ -92,7 +92,10 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
         DataError: a run or corpus that is not what was expected.
     """
     n_threads, where = set_threads(options.threads), pick_device(options.device)
-    with corpus(options.data, n_tokens=MADE_TOKENS) as folder, TemporaryDirectory() as stem:
+    with (
+        corpus(options.data, n_tokens=MADE_TOKENS, seed=options.seed) as folder,
+        TemporaryDirectory() as stem,
+    ):
         subject = _subject(folder, Path(stem), options=options)
         naive = NaiveModel(subject.model).eval()
         some = subject.text.ids[: options.naive_tokens]

@@ -123,7 +123,7 @@ def bench_train(options: TrainBenchOptions) -> TrainBench:
 def _trainer(options: TrainBenchOptions) -> Trainer:
     """One with chunks for all steps."""
     device = pick_device(options.device)
-    with corpus(options.data, n_tokens=MADE_TOKENS) as folder:
+    with corpus(options.data, n_tokens=MADE_TOKENS, seed=options.seed) as folder:
         trainer = trainer_on(
             folder,
             settings=preset(options.arch),

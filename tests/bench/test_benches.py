@@ -76,6 +76,16 @@ def test_an_evaluation_has_the_perplexity_of_eval_and_the_naive_path_agrees(
     assert bench.to_dict()["speed_up"] == bench.speed_up > 0
 
 
+def test_a_text_that_is_made_is_drawn_by_the_seed(tiny_run: Path) -> None:
+    benches = [
+        bench_eval(
+            model=tiny_run, naive_tokens=1, repetitions=1, seed=seed, threads=1, device="cpu"
+        )
+        for seed in (1, 2)
+    ]
+    assert benches[0].ppl != pytest.approx(benches[1].ppl, rel=1e-6)
+
+
 def test_kneser_ney_is_measured_by_itself_where_there_is_no_lmplz(
     corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

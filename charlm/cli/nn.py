@@ -32,6 +32,11 @@ WIDTH = 80  # of a table, the same in a terminal and a pipe
 GAP = 2
 UNKNOWN = "*"
 NONE = "-"  # of a share
+# What a question would not look at: options that its user believes to change something.
+IDLE = {
+    **dict.fromkeys(("vectors", "analogies", "similarity", "normalise"), {"k": "-k"}),
+    "edit_distance": {"raw": "--raw", "lower": "--lower"},
+}
 NOTHING = "–"  # as in the paper's table, of a word that a tap cannot read
 
 
@@ -75,6 +80,10 @@ def _question(options: NnOptions) -> str:
     if options.words and asked and asked[0] in ("analogy", "edit_distance"):
         advice = "a sum stands in quotes" if asked[0] == "analogy" else "leave it out"
         raise typer.BadParameter(f"{flags[0]} takes no WORD beside it; {advice}.")
+    idle = IDLE.get(asked[0], {}) if asked else {}
+    for name, flag in idle.items():
+        if getattr(options, name) != getattr(NnOptions, name):
+            raise typer.BadParameter(f"{flag} says nothing with {flags[0]}; leave it out.")
     return asked[0] if asked else "words"
 
 

@@ -215,9 +215,12 @@ def test_a_word_with_terminal_escapes_reaches_stderr_escaped(run: Path) -> None:
         ),
         (["cat", "--analogy", "a - b"], "--analogy takes no WORD beside it; a sum stands in quo"),
         (["cat", "--edit-distance", "3"], "--edit-distance takes no WORD beside it; leave it out."),
+        (["--edit-distance", "3", "--lower"], "--lower says nothing with --edit-distance; leave"),
+        (["--normalise", "pairs", "-k", "20"], "-k says nothing with --normalise; leave it out."),
+        (["--vectors", "v.txt", "-k", "20"], "-k says nothing with --vectors; leave it out."),
     ],
 )
-def test_a_question_that_is_none_or_two_is_a_usage_error(
+def test_a_question_that_is_none_or_two_or_not_heeded_is_a_usage_error(
     arguments: list[str], message: str
 ) -> None:
     result = ask(*arguments)

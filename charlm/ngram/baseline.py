@@ -150,8 +150,14 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
         return
     if options.out is None:
         raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
-    if options.no_sentence_marks:
-        raise ConfigError("--no-sentence-marks: found no text to measure; expected one; drop it")
+    idle = {
+        "--no-sentence-marks": options.no_sentence_marks,
+        "--vocab": options.vocab is not None and lm is not None,  # an estimate would be made in it
+        "--speller": options.speller is not None and lm is not None,
+    }
+    for option, is_given in idle.items():
+        if is_given:
+            raise ConfigError(f"{option}: found no text to measure; expected one; drop it")
 
 
 def _vocabulary(options: NgramOptions) -> Inventory | None:

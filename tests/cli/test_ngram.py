@@ -97,6 +97,10 @@ def test_json_is_one_object(folder: Path) -> None:
             "charlm: --no-sentence-marks: found no text to measure; expected one; drop it\n",
         ),
         (
+            ["--lm", "a.arpa", "--out", "x.arpa", "--vocab", "words.txt"],
+            "charlm: --vocab: found no text to measure; expected one; drop it\n",
+        ),
+        (
             ["--data", ".", "--debug", "1", "--json"],
             "charlm: --json and a layout of words: expected one of them; drop either\n",
         ),

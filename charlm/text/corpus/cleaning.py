@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from charlm.errors import DataError
 from charlm.text.corpus.dedup import SeenLines
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.corpus.oddities import UNWANTED, UNWANTED_KINDS, kind_of, replaced
 from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.corpus.prep_options import PrepOptions
@@ -183,7 +183,7 @@ class Cleaner:
             except DataError:
                 self.drops[MARKED] += 1
                 return
-            line = self._normalise(" ".join(words))  # the ends of the line are others now
+            line = NO_RULES(" ".join(words))  # the ends of the line are others now
         n_words = line.count(" ") + 1 if line else 0
         raw = line.encode() + b"\n"
         reason = self._objection(n_words, raw)

@@ -81,6 +81,12 @@ def test_what_is_kept_holds_no_mark_of_a_sentence_that_readers_would_refuse(tmp_
     ]
 
 
+def test_a_map_applies_as_often_to_a_line_with_marks_as_to_one_without(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("<s> a a b </s>\na a b\n<s> a a b\n")
+    prep(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", map={"a b": "b"})
+    assert lines(tmp_path / "c") == ["a b", "a b", "a b"]
+
+
 def test_files_are_read_one_after_another_packed_or_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Origin:
     spelled: bool = False  # unknown words were scored by spelling; false if a file does not say
     # What models knew of earlier lists; empty: nothing; None: the file does not say.
     history: str | None = None
+    spelled_by: tuple[str, ...] = ()  # the scorers that spelled; empty: none, or it does not say
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -46,6 +47,7 @@ class Origin:
             "open_vocabulary": self.spelled,
             "lists": self.lists.to_dict(),
             **({} if self.history is None else {"history": self.history}),
+            **({"spelled_by": list(self.spelled_by)} if self.spelled_by else {}),
         }
 
 
@@ -221,7 +223,7 @@ def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str,
 def _parse_layout(lists: object, *, path: str | Path) -> ListLayout:
     if isinstance(lists, dict) and isinstance(lists.get("format"), str):
         columns = lists.get("columns")
-        if isinstance(columns, list) and all(isinstance(name, str) for name in columns):
+        if _are_names(columns):
             return ListLayout(lists["format"], tuple(columns))
     raise DataError(
         f"{path}: lists is {shown(lists)}; expected format and columns, as charlm tune writes them"
@@ -240,13 +242,18 @@ def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
     ):
         error = float(tuned["error"])
         spelled, history = tuned.get("open_vocabulary", False), tuned.get("history")
-        if isinstance(spelled, bool) and isinstance(history, str | None):
+        names = tuned.get("spelled_by", [])
+        if isinstance(spelled, bool) and isinstance(history, str | None) and _are_names(names):
             facts = (tuned["metric"], error, tuned["seed"], tuned["charlm"], lists)
-            return Origin(*facts, spelled, history)
+            return Origin(*facts, spelled, history, tuple(names))
     raise DataError(
         f"{path}: tuned is {shown(tuned)}; expected how the weights were tuned, as charlm tune "
         "writes it"
     )
+
+
+def _are_names(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _is_number(value: object) -> bool:

@@ -83,13 +83,13 @@ def tune_weights(
     metric: Metric,
     start: Mapping[str, float] | None = None,
     options: SearchOptions,
-    spelled: bool = False,
+    spelled_by: Sequence[str] = (),
     history: str | None = None,
 ) -> Tuned:
     """The weights of features with the lowest error rate on these lists.
 
     The first feature that varies keeps its weight in `start`, or 1. Other weights start at their
-    values in `start`, or 0. `spelled`: unknown words in the tables were scored by their spelling.
+    values in `start`, or 0. `spelled_by`: the scorers whose unknown words were spelled.
     `history`: what the models knew of earlier lists.
 
     Raises:
@@ -117,7 +117,8 @@ def tune_weights(
     chosen_LK, folds = _left_out(problem, search, groups=groups_of(lists)[0], options=options)
     error = problem.error(weights_F)
     prints = fingerprint(lists, references)
-    origin = Origin(metric.signature, error, options.seed, __version__, prints, spelled, history)
+    facts = (metric.signature, error, options.seed, __version__, prints)
+    origin = Origin(*facts, bool(spelled_by), history, tuple(spelled_by))
     return Tuned(
         weights=Weights(dict(zip(names, weights_F.tolist(), strict=True)), origin),
         details=_details(problem, weights_F, names=names, space=space, varies_F=varies_F),

@@ -67,7 +67,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         metric=metric_named(options.metric),
         start={name: start[name] for name in start if name in (options.tuned_names or start)},
         options=options,
-        spelled=bool(scorers.spelled),
+        spelled_by=scorers.spelled,
         history=history_of(pipeline.counts, scorers.adaptation),
     )
     weights = replace(tuned.weights, text=scorers.text_rules, mixture=scorers.mixture)

@@ -119,6 +119,23 @@ def test_only_models_of_the_runs_words_are_spelled_without_being_asked(
     assert len(made.opened) == len(made.scorers)
 
 
+@pytest.mark.parametrize("is_said", [True, False])
+def test_weights_are_used_with_the_models_that_spelled_in_their_tuning(
+    spelled_run: Path, lists: Path, tmp_path: Path, is_said: bool
+) -> None:
+    refs, lm, weights = tmp_path / "refs", tmp_path / "lm.arpa", tmp_path / "weights.json"
+    refs.write_text("u a zz\nv h\n")
+    lm.write_text(ARPA.replace("=11", "=4") + "-0.25\ta\n\n\\end\\\n")  # knows a alone
+    models = {"model": spelled_run, "lm": lm}
+    charlm.tune(lists, refs=refs, **models, folds=0, out=weights)
+    if not is_said:  # by an older charlm
+        content = json.loads(weights.read_text())
+        assert content["tuned"].pop("spelled_by") == ["nn"]
+        weights.write_text(json.dumps(content))
+    result = charlm.score(lists, **models, weights=weights, refs=refs, allow_test_tuning=True)
+    assert result.spelled == ("nn",)
+
+
 def test_lists_that_unknown_words_win_are_counted_and_remedies_named(
     saved_run: Callable[..., Path], lists: Path
 ) -> None:

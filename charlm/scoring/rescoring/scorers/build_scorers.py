@@ -17,7 +17,7 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import MixedScorer, NgramScorer, SameWords
-from charlm.nbest.weights import load_weights
+from charlm.nbest.weights import Origin, load_weights
 from charlm.ngram.load import load_ngram
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import load_info
@@ -137,7 +137,7 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         mixture=mixture,
         named=_named(parts, options),
         vocabulary=vocabulary,
-        spelled=_spelled(scorers, vocabulary, is_said=bool(options.open_vocabulary)),
+        spelled=_spelled(scorers, vocabulary, options=options),
         by_sentence=tuple(each.name for each in models if each.learned_single_sentences),
         old_lm=old_lm,
     )
@@ -151,19 +151,22 @@ def spells(options: RescoringOptions) -> bool | None:
     Raises:
         DataError: the file is not a file of weights.
     """
-    if options.open_vocabulary is not None or options.weights is None:
-        return options.open_vocabulary
-    origin = load_weights(options.weights).origin
-    return None if origin is None else origin.spelled
+    origin = _origin(options) if options.open_vocabulary is None else None
+    return options.open_vocabulary if origin is None else origin.spelled
+
+
+def _origin(options: RescoringOptions) -> Origin | None:
+    """How the weights were tuned; None: they were not, or there are none."""
+    return None if options.weights is None else load_weights(options.weights).origin
 
 
 def _who_spells(options: RescoringOptions) -> str:
     """The option or file that asks for spelling; `open_vocabulary` may come from the weights."""
-    if options.weights is not None:
-        origin = load_weights(options.weights).origin
-        if origin is not None and origin.spelled:
-            return f"{options.weights}: tuned with unknown words spelled"
-    return "--open-vocabulary"
+    origin = _origin(options)
+    is_tuned = origin is not None and origin.spelled
+    return (
+        f"{options.weights}: tuned with unknown words spelled" if is_tuned else "--open-vocabulary"
+    )
 
 
 def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
@@ -238,11 +241,19 @@ def _vocabulary(options: RescoringOptions) -> "OpenVocabulary | None":
 
 
 def _spelled(
-    scorers: Sequence[Scorer], vocabulary: "OpenVocabulary | None", *, is_said: bool
+    scorers: Sequence[Scorer], vocabulary: "OpenVocabulary | None", *, options: RescoringOptions
 ) -> tuple[str, ...]:
-    """Names of the scorers whose unknown words are spelled; all of them if the options say so."""
+    """Names of the scorers whose unknown words are spelled.
+
+    If some were in the tuning of the weights, those; or else all of them if the options say so.
+    """
     if vocabulary is None:
         return ()
+    origin = _origin(options)
+    if origin is not None and origin.spelled_by:
+        return tuple(each.name for each in scorers if each.name in origin.spelled_by)
+    # A file of an older charlm does not say which: most likely those that were not asked for.
+    is_said = options.open_vocabulary and not (origin and origin.spelled)
     return tuple(each.name for each in scorers if is_said or _has_words(each, vocabulary))
 
 

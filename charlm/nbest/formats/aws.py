@@ -20,7 +20,7 @@ class AwsFormat(JsonFormat):
     """The feature `confidence` is the sum of the logarithms of the words' confidences.
 
     Alternatives have no score of their own: they stand in the order of falling confidence. If one
-    lacks confidences of words, its list has no feature. Lists are numbered from 1.
+    lacks confidences of words, it is 0 in its whole list. Lists are numbered from 1.
     """
 
     name = "aws"
@@ -44,7 +44,7 @@ class AwsFormat(JsonFormat):
         ]
         if not all("confidence" in each.features for each in candidates):
             for each in candidates:
-                each.features.pop("confidence", None)
+                each.features["confidence"] = 0.0
         return RecordContent(said_id(record.value, record.place), candidates)
 
 

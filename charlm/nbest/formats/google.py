@@ -11,9 +11,9 @@ from charlm.nbest.formats.json_values import said_id, scores_of, words_in
 
 
 class GoogleFormat(JsonFormat):
-    """`confidence` is a feature if all alternatives of a result have one above 0.
+    """`confidence` is 0 in all alternatives of a result unless each has one above 0.
 
-    Otherwise a list has only its order: 0 stands for a confidence that was not set.
+    0 stands for a confidence that was not set. Such a list has only its order.
     """
 
     name = "google"
@@ -44,5 +44,5 @@ class GoogleFormat(JsonFormat):
         ]
         if not all(each.features.get("confidence", 0) > 0 for each in candidates):
             for each in candidates:
-                each.features.pop("confidence", None)
+                each.features["confidence"] = 0.0
         return RecordContent(said_id(record.value, record.place), candidates)

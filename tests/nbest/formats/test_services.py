@@ -39,12 +39,12 @@ def test_the_phrases_of_a_batch_transcription_stay_within_it(read, write, values
     assert values(write(form, lists)) == values(json.dumps(whole))
 
 
-def test_a_confidence_that_google_did_not_set_is_none(read) -> None:
+def test_a_confidence_that_google_did_not_set_is_0_in_the_whole_list(read) -> None:
     alternatives = [{"transcript": "a", "confidence": 0.9}, {"transcript": " b", "confidence": 0.0}]
     both = [{"transcript": "a", "confidence": 0.9}, {"transcript": "b", "confidence": 0.5}]
     results = {"results": [{"alternatives": alternatives}, {"alternatives": both}, {"x": 1}]}
     first, second = said(read(GoogleFormat(), json.dumps(results)))
-    assert first == [("a", {}), ("b", {})]
+    assert first == [("a", {"confidence": 0.0}), ("b", {"confidence": 0.0})]
     assert second == [("a", {"confidence": 0.9}), ("b", {"confidence": 0.5})]
 
 
@@ -60,6 +60,14 @@ def test_an_amazon_segment_is_as_sure_as_its_words(read, write, values) -> None:
     ((found,),) = said(lists)
     assert found == ("We know.", {"confidence": pytest.approx(math.log(0.5) + math.log(0.001))})
     assert values(write(form, lists)) == values(whole)
+
+
+def test_an_amazon_segment_without_confidences_of_words_is_not_sure_of_any(read) -> None:
+    alternatives = [{"transcript": "a", "items": [{"type": "pronunciation", "confidence": "0.5"}]}]
+    segments = [{"alternatives": [*alternatives, {"transcript": "b"}]}]
+    results = {"transcripts": [], "segments": segments}
+    (found,) = said(read(AwsFormat(), json.dumps({"results": results})))
+    assert found == [("a", {"confidence": 0.0}), ("b", {"confidence": 0.0})]
 
 
 def test_whispers_tokens_are_read_as_text_and_its_scores_as_sums(read) -> None:

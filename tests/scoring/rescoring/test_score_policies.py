@@ -270,6 +270,17 @@ def test_a_list_without_a_feature_of_the_first_one_gets_0_for_all_its_hypotheses
     assert result.notices.filled == {Filling("lm", "missing", ZERO): 2}
 
 
+def test_lists_of_a_service_are_scored_though_only_some_have_confidences(
+    scorer: charlm.FunctionScorer, tmp_path: Path
+) -> None:
+    sure = [{"transcript": "a", "confidence": 0.9}]
+    unsure = [{"transcript": "c d", "confidence": 0.8}, {"transcript": "b"}]  # as is usual
+    path, pieces = tmp_path / "lists.json", list[str]()
+    path.write_text(json.dumps({"results": [{"alternatives": each} for each in (sure, unsure)]}))
+    charlm.score(path, scorer=scorer, write="kaldi", out=pieces.append)
+    assert "".join(pieces) == "1 a\n2 b\n"
+
+
 def test_a_users_function_says_what_hypotheses_are_worth(
     lists: Path, saved_run: Callable[..., Path]
 ) -> None:

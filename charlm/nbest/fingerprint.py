@@ -4,12 +4,13 @@ Each list has a hash of its id, its texts and its reference, whatever their form
 fingerprint keeps the 64 smallest hashes. Two sets that share a fifth or half of their lists have
 about that share of the 64 in common, so a copy in another format, a re-ranked copy and a part of a
 file are all detected. The id is hashed because several people who read the same prompt well give
-the same list.
+the same list. Lists of lattices are given without their hypotheses: which paths they hold depends
+on the weights of the search, and so the hash is of the id and the reference alone.
 """
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
@@ -69,7 +70,8 @@ def check_not_reported(
     Raises:
         ConfigError: more of the tuning lists are among these than chance would explain.
     """
-    here = set(_hashes(lists, references, has_ids=tuned.has_ids))
+    bare = [replace(nbest, hypotheses=()) for nbest in lists]  # the weights may be of lattices
+    here = set(_hashes([*lists, *bare], references, has_ids=tuned.has_ids))
     found = sum(each in here for each in tuned.smallest)
     if found > CHANCE * len(tuned.smallest):
         raise ConfigError(

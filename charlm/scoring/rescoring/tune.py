@@ -1,14 +1,16 @@
 """`charlm tune`: the weights of features and models that suit lists with references best."""
 
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
 from charlm.nbest.features import FeatureTable
+from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
-from charlm.nbest.references import note_differences
+from charlm.nbest.references import References, note_differences
 from charlm.nbest.tuning.tuning import tune_weights
 from charlm.nbest.weights import ListLayout, Weights
 from charlm.options import keywords
@@ -70,9 +72,9 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         spelled_by=scorers.spelled,
         history=history_of(pipeline.counts, scorers.adaptation),
     )
-    weights = replace(tuned.weights, text=scorers.text_rules, mixture=scorers.mixture)
-    if options.column_names or options.format != "auto":
-        weights = replace(weights, lists=ListLayout(form.name, options.column_names))
+    weights = _recorded(tuned.weights, form.name, options=options, scorers=scorers)
+    if isinstance(form, LatticeLists):
+        weights = _of_lattices(weights, [nbest for nbest, _ in scored], references=references)
     done = what_was_done(
         pipeline, form, scorers=scorers, source=options.lists, began=began, weights=weights
     )
@@ -83,6 +85,22 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         tuned=replace(tuned, weights=weights),
         n_without_reference=n_lists - len(scored),
     )
+
+
+def _recorded(weights: Weights, form: str, *, options: TuneOptions, scorers: Scorers) -> Weights:
+    """The weights with how lists of this format were read, and by what."""
+    is_said = options.column_names or options.format != "auto"
+    layout = ListLayout(form, options.column_names) if is_said else None
+    return replace(weights, text=scorers.text_rules, mixture=scorers.mixture, lists=layout)
+
+
+def _of_lattices(
+    weights: Weights, lists: Sequence[NbestList], *, references: References
+) -> Weights:
+    """The weights with a fingerprint that does not depend on which paths were found."""
+    assert weights.origin is not None  # they are tuned
+    bare = [replace(nbest, hypotheses=()) for nbest in lists]
+    return replace(weights, origin=replace(weights.origin, lists=fingerprint(bare, references)))
 
 
 def _keep(

@@ -224,6 +224,19 @@ def test_tuning_weighs_the_features_of_lattices(
     assert not np.isnan(best["scores"]["charlm_total"])  # type: ignore[index]
 
 
+@pytest.mark.parametrize("write", ["scored", "nbest"])
+def test_lattices_of_the_tuning_are_not_reported_on_whatever_paths_are_found(
+    lattices: Path, tmp_path: Path, write: str
+) -> None:
+    lattices.write_text(LATTICE.partition("utt-B")[0])
+    refs, weights, again = tmp_path / "refs", tmp_path / "w", tmp_path / "again"
+    refs.write_text("utt-A b zz c\n")
+    charlm.tune(lattices, refs=refs, folds=0, n_best=7, out=weights)
+    charlm.score(lattices, weight=["am=1"], write=write, n_best=3, out=again)
+    with pytest.raises(ConfigError, match=r"tuned on lists that are reported on here \(1 of 1"):
+        charlm.score(again, weights=weights, refs=refs)
+
+
 def test_without_a_model_paths_are_ranked_by_their_own_scales(
     lattices: Path, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ ranked, since a ranking must not depend on later lists.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -206,31 +207,32 @@ class Pipeline:
     _own: tuple[str, ...] = ()  # features of the first list
 
     def run(self, lists: Iterable[NbestList]) -> Iterator[Rescored]:
-        """Each list, rescored, in order."""
-        if self.rescorer.memory is not None:
+        """Each list, rescored, in order.
+
+        With a memory, a list follows the chosen hypotheses of the earlier lists of its recording,
+        which are remembered when the next list is asked for. A recording ends where another begins.
+        """
+        memory = self.rescorer.memory
+        if memory is not None:
             for nbest in lists:
-                yield self.one(nbest)
+                memory.enter(nbest)
+                self.counts.n_recordings = memory.n_recordings
+                (scored,) = self.rescorer.score([self._whole(nbest)])
+                result = self._finished(scored)
+                yield result
+                memory.remember(scored.texts[result.ranking[0]])
             return
         whole = map(self._whole, lists)
         for batch in in_batches(whole, size=self.at_once, size_of=lambda x: len(x.hypotheses)):
             for scored in self.rescorer.score(batch):
                 yield self._finished(scored)
 
-    def one(self, nbest: NbestList) -> Rescored:
-        """Rescore the next list.
-
-        With a memory, it follows the chosen hypotheses of the earlier lists of its recording. A
-        recording ends where another begins.
-        """
-        memory = self.rescorer.memory
-        if memory is not None:
-            memory.enter(nbest)
-            self.counts.n_recordings = memory.n_recordings
-        (scored,) = self.rescorer.score([self._whole(nbest)])
-        result = self._finished(scored)
-        if memory is not None:
-            memory.remember(scored.texts[result.ranking[0]])
-        return result
+    def as_it_is(self) -> "Pipeline":
+        """A copy that later lists leave alone, but for the counts of words and of repairs."""
+        rescorer = copy(self.rescorer)
+        rescorer.memory = copy(rescorer.memory)
+        counts = replace(self.counts, texts=[*self.counts.texts])
+        return replace(self, rescorer=rescorer, counts=counts)
 
     def _whole(self, nbest: NbestList) -> NbestList:
         if not self.allow_missing:

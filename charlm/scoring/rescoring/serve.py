@@ -51,7 +51,7 @@ def serve(options: ServeOptions) -> ServeResult:
         source = OpenSource("-", on_nan=options.on_nan, rules=rules, notices=notices)
         server = Server(pipeline, source, options.layout)
         server.answer(options.out)
-        done = what_was_done(pipeline, form, scorers=scorers, source="-", began=began)
+        done = what_was_done(server.pipeline, form, scorers=scorers, source="-", began=began)
         return ServeResult(**done, dedup=options.dedup, n_errors=server.n_errors)
 
     return run_with_scorers(options, run)
@@ -83,12 +83,14 @@ class Server:
         """
         with open_lines("-", rules=self.source.rules) as lines:
             for request in _requests(lines):
+                before = self.pipeline.as_it_is()
                 try:
                     for text in self._answers(request, name=lines.name):
                         write(text)
                 except ProcessError:
                     raise
                 except CharlmError as error:
+                    self.pipeline = before
                     self.n_errors += 1
                     answer = {**_id_of(request), "error": str(error)}
                     write(json.dumps(answer, ensure_ascii=False) + "\n")
@@ -98,7 +100,7 @@ class Server:
             raise request
         form = format_of(JSONL)
         for nbest in form.read(replace(self.source, lines=_OneLine(request, name))):
-            pieces = laid_out([self.pipeline.one(nbest)], form, layout=self.layout)
+            pieces = laid_out(self.pipeline.run([nbest]), form, layout=self.layout)
             yield "".join(piece.text for piece in pieces).rstrip("\r\n") + "\n"
 
 

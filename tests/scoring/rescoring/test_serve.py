@@ -15,6 +15,8 @@ from charlm.scoring.rescoring.serve import Server
 from charlm.text.io.lines import MIB
 
 GOOD = '{"id": "u", "hyps": [{"text": "a b", "am": -1}, {"text": "c", "am": -9}]}'
+SCORED = '{"id": "u", "hyps": [{"text": "h b", "charlm": -1}]}'  # by an earlier rescoring
+UNEVEN = '{"id": "v", "hyps": [{"text": "h", "am": -1}, {"text": "b"}]}'
 OTHER = '{"id": "u", "hyps": [{"text": "a b", "other": -1}]}'
 
 
@@ -129,10 +131,26 @@ def test_lines_of_a_recording_follow_each_other_past_a_bad_one(ask: Ask) -> None
     assert first["hyps"][0]["charlm"] == other["hyps"][0]["charlm"]  # type: ignore[index]
 
 
-def test_a_wrong_line_counts_as_an_error_and_not_as_a_list(
-    monkeypatch: pytest.MonkeyPatch, run: Path
+@pytest.mark.parametrize("wrong", [SCORED, UNEVEN])
+def test_a_line_that_turns_out_wrong_leaves_memory_and_features_as_they_were(
+    ask: Ask, wrong: str
 ) -> None:
-    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{{\n".encode()))
+    said = {"context": "previous", "recordings": "^(.)", "allow_missing": wrong == SCORED}
+    expected = ask(f"{GOOD}\n{GOOD}\n".encode(), **said)
+    found = ask("\n".join([wrong, GOOD, wrong, GOOD]).encode(), **said)
+    assert [list(answer) for answer in found[::2]] == [["id", "error"]] * 2
+    for answer, as_expected in zip(found[1::2], expected, strict=True):
+        assert answer["hyps"] == [
+            {**each, "charlm": pytest.approx(each["charlm"], abs=2e-6)}  # type: ignore[index]
+            for each in as_expected["hyps"]  # type: ignore[attr-defined]
+        ]
+
+
+@pytest.mark.parametrize("wrong", ["{", SCORED])
+def test_a_wrong_line_counts_as_an_error_and_not_as_a_list(
+    monkeypatch: pytest.MonkeyPatch, run: Path, wrong: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{wrong}\n".encode()))
     result = charlm.serve(model=run, out=lambda text: None)
     assert (result.counts.n_lists, result.n_errors, result.source) == (1, 1, "-")
 
@@ -149,12 +167,12 @@ def test_a_broken_packed_stream_ends_the_service(
 
 
 def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(nbest: object) -> None:
+    def lost(lists: object) -> None:
         raise ProcessError("gone")
 
     monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{GOOD}\n".encode()))
     pieces: list[str] = []
-    pipeline = SimpleNamespace(one=lost)
+    pipeline = SimpleNamespace(run=lost, as_it_is=lambda: None)
     with pytest.raises(ProcessError, match="^gone$"):
         Server(pipeline, OpenSource("-"), "scored").answer(pieces.append)  # type: ignore[arg-type]
     assert pieces == []

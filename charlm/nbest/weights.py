@@ -17,7 +17,7 @@ from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored
 from charlm.settings import shown
-from charlm.text.corpus.normalisation import NO_RULES, Normalisation
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import read_json, write_json
 
 FORMAT = 1
@@ -82,7 +82,7 @@ class Weights:
     def to_dict(self) -> dict[str, object]:
         """The JSON object that the file holds."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
-        text = {"text": self.text.to_dict()} if self.text and self.text != NO_RULES else {}
+        text = {"text": self.text.to_dict()} if self.text else {}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
         mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
         more = text | mixture | lists | tuned

@@ -10,6 +10,7 @@ import pytest
 import charlm
 from charlm.nbest.scorer import Words
 from charlm.nbest.weights import load_weights
+from charlm.text.corpus.normalisation import NO_RULES
 
 DEV = "u\t-1\ta b\nu\t-2\ta c\nv\t-3\th\nv\t-1\th g\nw\t-1\tc\nw\t-1\td e\n"
 REFS = "u a c\nv h\nw c\n"
@@ -154,6 +155,10 @@ def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     assert other.text.by_rule == {}
     assert other.weights is not None
     assert other.weights.text == tuned.text_rules != other.text_rules
+    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0)  # none are rules as well
+    other = charlm.score(test, model=run, weights=weights, lower=True)
+    assert other.weights is not None
+    assert other.weights.text == NO_RULES != other.text_rules
 
 
 def test_weights_keep_how_the_columns_of_lists_are_called(

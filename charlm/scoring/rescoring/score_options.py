@@ -65,7 +65,12 @@ class ScoreOptions(OutputOptions, ListOptions):
         ),
     ] = None
     line_buffered: Annotated[
-        bool, Opt("Answer each list as soon as it has been read, for interactive pipes.", "Output")
+        bool,
+        Opt(
+            "Answer each list as soon as it has been read, for interactive pipes; give --format as "
+            "well, since to recognise it 64 KiB or the end are waited for.",
+            "Output",
+        ),
     ] = False
     allow_test_tuning: Annotated[
         bool, Opt("Report the error rate even on lists that the weights were tuned on.", "Output")

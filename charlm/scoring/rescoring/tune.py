@@ -8,6 +8,7 @@ from functools import partial
 
 from charlm.nbest.features import FeatureTable
 from charlm.nbest.fingerprint import fingerprint
+from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.references import References, note_differences
@@ -72,7 +73,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         spelled_by=scorers.spelled,
         history=history_of(pipeline.counts, scorers.adaptation),
     )
-    weights = _recorded(tuned.weights, form.name, options=options, scorers=scorers)
+    weights = _recorded(tuned.weights, form, options=options, scorers=scorers)
     if isinstance(form, LatticeLists):
         weights = _of_lattices(weights, [nbest for nbest, _ in scored], references=references)
     done = what_was_done(
@@ -87,10 +88,11 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     )
 
 
-def _recorded(weights: Weights, form: str, *, options: TuneOptions, scorers: Scorers) -> Weights:
+def _recorded(weights: Weights, form: Format, *, options: TuneOptions, scorers: Scorers) -> Weights:
     """The weights with how lists of this format were read, and by what."""
     is_said = options.column_names or options.format != "auto"
-    layout = ListLayout(form, options.column_names) if is_said else None
+    name = form.form if isinstance(form, LatticeLists) else form.name  # as --format has it
+    layout = ListLayout(name, options.column_names) if is_said else None
     return replace(weights, text=scorers.text_rules, mixture=scorers.mixture, lists=layout)
 
 

@@ -217,8 +217,11 @@ def test_tuning_weighs_the_features_of_lattices(
     refs = tmp_path / "refs"
     refs.write_text("utt-A b zz zz\nutt-B a\n")
     options = {"refs": refs, "model": lower_run, "out": tmp_path / "w"}
-    result = charlm.tune(lattices, folds=0, beam=0, **options)
+    result = charlm.tune(lattices, folds=0, beam=0, format="kaldi-lattice", **options)
     assert result.tuned.error == 0.0
+    options = {"model": lower_run, "weights": tmp_path / "w"}
+    found = charlm.score(lattices, format="kaldi-lattice", **options)
+    assert found.notices.said_otherwise == []
     best, *_ = hypotheses(lattices, model=lower_run, weights=tmp_path / "w", n_best=1)
     assert best["text"] == "b zz zz"
     assert not np.isnan(best["scores"]["charlm_total"])  # type: ignore[index]

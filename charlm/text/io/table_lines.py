@@ -13,6 +13,7 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.text.io.files import display_name
+from charlm.text.io.lines import LONGEST
 
 IDS = ("id", "utt", "utt_id", "utterance")
 TEXTS = ("text", "hyp", "hypothesis", "sentence", "sent", "transcript", "words", "word")
@@ -28,6 +29,9 @@ HEADING = re.compile(r"(?! ).{0,40}(?<! )")  # of any column, beside ones called
 ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
 NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
 THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
+
+# A field may be as long as a line; Python's limit, 131,072 characters, is shorter than a chapter.
+csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
 
 
 def names_columns(fields: Sequence[str], *, texts: Sequence[str] = TEXTS) -> bool:

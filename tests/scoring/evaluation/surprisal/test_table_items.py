@@ -46,6 +46,13 @@ def test_line_ends_within_a_field_are_blanks_and_no_other_signs_are(tmp_path: Pa
     assert sentences(text) == ["a\rb\u2028c"]  # as `charlm eval` reads it
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_field_may_be_as_long_as_a_chapter(tmp_path: Path, name: str) -> None:
+    path, chapter = tmp_path / name, "word " * 30_000 + "end"
+    path.write_text(f'text\n"{chapter}"\n')
+    assert sentences(path) == [chapter]
+
+
 def test_packed_tables_go_by_the_name_before_the_packing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"text": "a b", "n": 1.5, "x": null}\n\n{"text": "c"}\n'))

@@ -215,6 +215,8 @@ class GraphStep:
         """
         loss, norm, nll, n_clipped = self.sums.tolist()
         self.sums.zero_()
+        # Replays count no change, by which an output knows that the vectors it keeps are outdated.
+        torch.autograd.graph.increment_version(self.objective.parameters)
         position = self.progress.position
         for what, value in (("the loss", loss), ("the gradient", norm)):
             if not math.isfinite(value):

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from charlm.errors import TrainingError
 from charlm.model.encoders.char_cnn import CharCNN
+from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.run.folder import LOG, MODEL, RESUME
 from charlm.run.stored_weights import read_tensors
 from charlm.runtime import GRAPHS
@@ -277,6 +278,32 @@ def test_a_batch_of_sentences_that_is_mostly_padding_is_not_recorded(
         recorded.clear()
         step.take(filled)
         assert len(recorded) == n_recorded
+
+
+def test_a_validation_after_replays_reads_the_vectors_of_the_new_weights(
+    train_toy: TrainToy, tiny: tuple[str, ...]
+) -> None:
+    """A replay runs no Python, so torch does not count that it changes the weights."""
+    tied = ("output.type=composed", "output.project=true", "recipe.optimiser.type=adam")
+    trainer = trainer_of(train_toy, (*tiny, *tied), epochs=9, batch_size=3, lr=0.05)
+    assert all(trainer.batches.batch(n).is_full for n in range(len(trainer.batches)))
+    vectors = trainer.model.output.vectors
+    assert isinstance(vectors, VocabularyVectors)
+
+    def replayed(function: Function) -> Function:
+        def replay() -> None:
+            kept = vectors._kept
+            with torch.autograd._unsafe_preserve_version_counter(tuple(trainer.parameters)):
+                function()
+            vectors._kept = kept
+
+        return replay
+
+    trainer.stepping = graph_step_of(trainer, record=replayed)
+    for _ in range(2):
+        trainer.run_epoch(lambda: False)
+    vectors._kept = None
+    assert trainer.position.valid_ppls[-1] == trainer.validate()
 
 
 def wide(trainer: Trainer) -> Any:

@@ -130,8 +130,9 @@ class CharNgrams(Encoder):
             if order in self.orders:
                 rows.append(hashes_NW % self.table.num_embeddings)
                 is_ngram.append(_is_letter(ends_NW) if order == 1 else ends_NW != PAD)
-        if not rows:  # every form is shorter than the shortest n-gram
-            return letters_NL[:, :0], letters_NL[:, :0] != PAD
+        if not rows:  # every form is shorter than the shortest n-gram: one window that is none
+            none_N1 = torch.zeros_like(letters_NL[:, :1])
+            return none_N1, none_N1.bool()
         return torch.cat(rows, dim=1), torch.cat(is_ngram, dim=1)
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:

@@ -145,7 +145,9 @@ def test_a_form_shorter_than_every_ngram_has_the_vector_0(build: Build, letters:
     encoder = build(ENCODER, {**SETTINGS, "min_n": 5}, leading=[letters])
     vectors = encoder(forms_of(letters, ["fo", "foo", "f"]))
     assert vectors.any(dim=1).tolist() == [False, True, False]
-    assert encoder(forms_of(letters, ["f"])).tolist() == [[0.0, 0.0]]
+    alone = forms_of(letters, ["f"])
+    assert encoder(alone).tolist() == [[0.0, 0.0]]
+    assert encoder._masked_sums(*encoder._rows(alone.letters_NL)).tolist() == [[0.0, 0.0]]
 
 
 def test_a_row_means_the_same_ngram_whatever_the_ids_of_its_characters(build: Build) -> None:

@@ -167,6 +167,8 @@ def train_on(
         if ranks.is_first:
             save_log(trainer.position, folder)
         _save_card_and_curve(trainer, begun)  # outdated if a crash came after the checkpoint
+        if trainer.progress.is_finished:
+            _note_end(trainer, watcher)  # patience also ends a run that was given more epochs
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()

@@ -204,10 +204,12 @@ def test_a_training_that_patience_ends_says_so(
     overrides = (*tiny, "recipe.patience=2", "recipe.schedule.type=constant")
     result = train_toy(overrides=overrides, epochs=50, lr=5.0, bptt=5, notes=notes)
     assert result.epochs == result.best_epoch + 2 < 50
-    assert notes == [
-        f"ended after epoch {result.epochs} of 50: no gain since epoch {result.best_epoch}, "
-        "recipe.patience=2"
-    ]
+    said = f"no gain since epoch {result.best_epoch}, recipe.patience=2"
+    assert notes == [f"ended after epoch {result.epochs} of 50: {said}"]
+    notes.clear()
+    again = train_toy(overrides=(), epochs=60, batch_size=None, bptt=None, resume=True, notes=notes)
+    assert again == result
+    assert notes == [f"ended after epoch {result.epochs} of 60: {said}"]
 
 
 def test_the_rate_that_is_written_down_is_that_of_an_epochs_last_step(

@@ -99,14 +99,16 @@ class Ranks(Group):
 ALONE = Ranks()
 
 
-def check_batch_size(batch_size: int, n_processes: int) -> None:
+def check_batch_size(batch_size: int, n_processes: int, *, is_resumed: bool = False) -> None:
     """Raise ConfigError if the processes would have unequal shares."""
     if batch_size % n_processes:
         lower = batch_size // n_processes * n_processes
         sizes = f"{lower} or {lower + n_processes}" if lower else str(n_processes)
+        fewer = next(n for n in reversed(range(1, n_processes)) if batch_size % n == 0)
+        advice = f"go on with {fewer} of them" if is_resumed else f"use --batch-size {sizes}"
         raise ConfigError(
             f"option 'batch_size' of recipe is {batch_size} for {n_processes} processes; expected "
-            f"a multiple, so that all have the same share; use --batch-size {sizes}"
+            f"a multiple, so that all have the same share; {advice}"
         )
 
 

@@ -84,7 +84,7 @@ def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> 
         watcher.note(f"{plan.folder} holds no run yet: starting one")
     inventory = inventory_for(plan)
     check_plan(plan, inventory)
-    check_batch_size(plan.recipe.batch_size, first.size)
+    check_batch_size(plan.recipe.batch_size, first.size, is_resumed=plan.stored is not None)
     to_spell = wanted_spellings(options, inventory, plan=plan)
     make_folder(plan.folder)
     with locked(plan.folder) as check_lock:

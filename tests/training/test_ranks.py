@@ -34,6 +34,11 @@ def test_unequal_shares_are_refused(batch_size: int, n_processes: int, sizes: st
     check_batch_size(n_processes * 5, n_processes)
 
 
+def test_a_run_that_is_resumed_keeps_its_batch_size_and_may_have_fewer_processes() -> None:
+    with pytest.raises(ConfigError, match="have the same share; go on with 5 of them$"):
+        check_batch_size(20, 6, is_resumed=True)
+
+
 def test_processes_draw_their_dropout_from_different_seeds() -> None:
     assert len({Ranks(rank, 4).seed(seed) for rank in range(4) for seed in (1, 2)}) == 8
 

@@ -51,6 +51,7 @@ class DynamicWeights:
                 gradient = gradients[place]
                 if gradient is None:  # a part that this segment did not use
                     continue
+                gradient = gradient.to_dense()  # that of a large table may be row-sparse
                 if isinstance(step, Tensor):
                     parameter.addcmul_(gradient, step, value=-1)
                 else:

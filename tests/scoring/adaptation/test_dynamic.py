@@ -10,6 +10,7 @@ from charlm.errors import ConfigError
 from charlm.model.build import build_model
 from charlm.model.contract import detached
 from charlm.model.forms import FormTable
+from charlm.model.kernels import sparse_rows
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.adaptation.adapt_options import Rates
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
@@ -104,3 +105,19 @@ def test_weights_that_no_text_moves_stay_as_they_are() -> None:
     moved = DynamicWeights({"weight": weight}, rates=Rates(decay=0.1), squares=squares)
     moved.step(0 * weight.sum())
     assert weight.tolist() == [1.0, -2.0]
+
+
+@pytest.mark.parametrize("has_squares", [True, False], ids=["RMS", "plain"])
+def test_the_rows_of_a_large_table_move_as_those_of_a_small_one(
+    has_squares: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for large in (sparse_rows.LARGE, 1):
+        monkeypatch.setattr(sparse_rows, "LARGE", large)
+        table = torch.nn.Parameter(torch.arange(12.0).view(6, 2))
+        squares = {"table": torch.arange(12.0).view(6, 2)} if has_squares else None
+        moved = DynamicWeights({"table": table}, rates=Rates(decay=0.1), squares=squares)
+        for rows in ([1, 4], [4, 0]):
+            moved.step(sparse_rows.rows_of(table, torch.tensor(rows)).square().sum())
+        found.append(table.tolist())
+    assert found[0] == found[1]

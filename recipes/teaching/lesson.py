@@ -13,12 +13,12 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import charlm
 from charlm.notebook import COLOUR, table_html
+from charlm.text.io.html_page import page_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -262,8 +262,7 @@ def chart(figure: "Figure", *, name: str) -> str:
 
 def page(parts: Mapping[str, str]) -> str:
     """The template with its parts filled in, in the report's style."""
-    style = (files("charlm.insight.report") / "page.css").read_text(encoding="utf-8")
-    filled = {"style": style, **parts}
+    filled = {"style": page_style("charlm.insight.report"), **parts}
     return re.sub(r"<!--@(\w+)-->", lambda found: filled[found[1]], TEMPLATE.read_text("utf-8"))
 
 

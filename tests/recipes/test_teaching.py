@@ -63,6 +63,13 @@ def test_the_page_is_whole_and_asks_for_nothing(lessons: ModuleType, folder: Pat
     assert "&lt;corpus&gt;" in page
 
 
+def test_a_chart_has_colours_that_the_page_defines(lessons: ModuleType) -> None:
+    parts = dict.fromkeys(("text", "letters", "filters", "near", "gates"), "")
+    page = lessons.page({**parts, "lesions": lessons.lesions_part([2.0, 2.5])})
+    used, defined = (set(re.findall(each, page)) for each in (r"var\((--\w+)\)", r"(--\w+):"))
+    assert "--s0" in used <= defined
+
+
 def test_a_model_of_two_words_is_moved_by_two_words_and_no_more(
     lessons: ModuleType, data: Path, tmp_path: Path
 ) -> None:

@@ -17,6 +17,13 @@ from importlib.resources.abc import Traversable
 # JavaScript. JSON knows all of them as escapes.
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}"}
 
+SHARED = files(__package__ or "")
+
+
+def page_style(package: str) -> str:
+    """The style that all pages share, which has their colours, and a package's page.css."""
+    return _joined(SHARED / "html_page.css", files(package) / "page.css")
+
 
 def html_page(
     package: str, *, scripts: Sequence[str], parts: Mapping[str, str], allowed: str = ""
@@ -27,10 +34,9 @@ def html_page(
     `<!--@name-->` in the template; `title` is text, the others are markup. `allowed` is what else
     the policy admits. Lone surrogates, as in a folder's name that is not UTF-8, are escaped.
     """
-    own, shared = files(package), files(__package__ or "")
+    own, style = files(package), page_style(package)
     template = _joined(own / "page.html")
-    style = _joined(shared / "html_page.css", own / "page.css")
-    script = _joined(shared / "html_page.js", *(own / name for name in scripts))
+    script = _joined(SHARED / "html_page.js", *(own / name for name in scripts))
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; {allowed}"
         "base-uri 'none'; form-action 'none'"

@@ -65,6 +65,12 @@ class Neighbour {
     if (!this.isBusy) this.send();
   }
 
+  /** Nobody wants to know any more what was asked. */
+  forget() {
+    this.tell = () => {};
+    this.waiting = null;
+  }
+
   send() {
     this.isBusy = true;
     this.worker.postMessage(this.waiting);

@@ -93,7 +93,8 @@ class Page {
     byId("near-title").replaceChildren(...(token === undefined ? ["Near words"] : ["Near ", bdi(this.model.formOf(token))]));
     const hint = token === undefined ? "of the word that you type, known or not" : "looking …";
     byId("near").replaceChildren(el("li", { class: "soft" }, hint));
-    if (token !== undefined) this.near.ask(this.model.formOf(token), SHOWN, (found) => byId("near").replaceChildren(...found.map(nearWord)));
+    if (token === undefined) this.near.forget();
+    else this.near.ask(this.model.formOf(token), SHOWN, (found) => byId("near").replaceChildren(...found.map(nearWord)));
   }
 
   /** A next word; pressing it puts it behind the chosen one, in the place of what stood there. */

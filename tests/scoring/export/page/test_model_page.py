@@ -147,6 +147,23 @@ def test_near_words_of_another_word_are_never_shown(opened: Open) -> None:
     assert page.evaluate("() => seen[0]") == "looking …"
 
 
+def test_near_words_that_come_when_their_word_is_gone_are_not_shown(opened: Open) -> None:
+    typed_and_gone = """() => new Promise((done) => {
+      const { postMessage } = Worker.prototype;
+      Worker.prototype.postMessage = function (...said) {
+        this.addEventListener("message", () => done(byId("near").textContent));
+        postMessage.apply(this, said);
+      };
+      window.setTimeout = (act) => act();
+      for (const text of ["cat", ""]) {
+        byId("text").value = text;
+        byId("text").dispatchEvent(new Event("input"));
+      }
+    })"""
+    told = opened(SENTENCE).page.evaluate(typed_and_gone)
+    assert told == "of the word that you type, known or not"
+
+
 @pytest.mark.parametrize(
     "rules",
     [

@@ -22,7 +22,8 @@ setup_die() {
 }
 
 # Scripts may be started side by side: one makes the .venv, and the others wait. The lock is a link
-# that names a process; the lock of a process that is gone is removed.
+# that names a process; the lock of a process that is gone is removed. One with the number of this
+# process is such, too: each start of a container has the same numbers.
 setup_make_lock() {
   local owner said='' n_without=0
   until ln -s "$$" "$setup_lock" 2>/dev/null; do
@@ -31,7 +32,7 @@ setup_make_lock() {
       [ "$n_without" -lt 5 ] || setup_die "could not make $setup_lock; make $setup_root writable"
       continue
     fi
-    if ! kill -0 "$owner" 2>/dev/null; then
+    if [ "$owner" = "$$" ] || ! kill -0 "$owner" 2>/dev/null; then
       rm -f "$setup_lock"
       continue
     fi

@@ -101,6 +101,20 @@ def test_the_lock_of_a_process_that_is_gone_or_has_failed_holds_nobody_up(tree: 
     assert (done.returncode, "waiting" in done.stderr) == (0, False)
 
 
+def test_a_lock_with_the_number_of_the_process_itself_is_of_one_that_is_gone(tree: Tree) -> None:
+    program = f'ln -s "$$" "{tree.root}/.venv.lock"; . "{tree.root}/recipes/setup.sh"'
+    done = subprocess.run(
+        [BASH, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={"PATH": str(tree.bin), "PIP_LOG": str(tree.pip_log)},
+    )
+    assert (done.returncode, "waiting" in done.stderr) == (0, False)
+    assert not (tree.root / ".venv.lock").is_symlink()
+
+
 @pytest.mark.parametrize("name", ["pyproject.toml", "recipes/constraints.txt"])
 def test_a_changed_requirement_makes_the_venv_anew(tree: Tree, name: str) -> None:
     tree.set_up()

@@ -15,6 +15,7 @@ ARCHS=${ARCH:-char-small}
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 . "$setup_root/recipes/chain.sh"
 prep_options="--lower --tokenise simple"
+halving_options="--set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01"
 
 for language in ${LANGS:-en cs}; do
   out=${OUT:-$setup_root/exp/decoding}/$language
@@ -23,8 +24,7 @@ for language in ${LANGS:-en cs}; do
   [ -f "$out/vocab.json" ] || run charlm vocab --data "$corpus" --out "$out/vocab.json"
   [ -f "$out/kn5.arpa" ] ||
     run charlm ngram --data "$corpus" --vocab "$out/vocab.json" --out "$out/kn5.arpa"
-  train_all "$out" --for sentences --speller --epochs 15 --set recipe.schedule.least_gain=0 \
-    --set recipe.schedule.least_gain_share=0.01 "$@"
+  train_all "$out" --for sentences --speller --epochs 15 "$@"
   # shellcheck disable=SC2086  # options, or none
   run python "$setup_root/recipes/decoding/decode.py" "$corpus" --model "${runs[0]}" \
     --lm "$out/kn5.arpa" ${DECODE:-}

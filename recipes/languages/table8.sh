@@ -24,8 +24,7 @@ texts=${TOKENS:-100000 250000 all}
 # shellcheck disable=SC2086  # a word each
 require_numbers "TOKENS, SIZES" $sizes $texts
 prep_options="--lower --tokenise simple"
-train_options=(--epochs 15
-  --set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01)
+halving_options="--set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01"
 
 n_words() {
   python -c 'import json, sys; print(len(json.load(open(sys.argv[1], encoding="utf-8"))["words"]))' "$1"
@@ -52,7 +51,7 @@ for tokens in $texts; do
       trained=$cell
       make_vocabulary "$size" "$cell/vocab.json"
     fi
-    train_all "$trained" "${train_options[@]}" "$@"
+    train_all "$trained" --epochs 15 "$@"
     compare "$trained"
     [ "$trained" = "$cell" ] || cp "$trained/compare-kn.json" "$cell/"
   done

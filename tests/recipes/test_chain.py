@@ -115,11 +115,22 @@ def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: 
     assert "--set recipe.schedule.least_gain_share=0.01 --epochs 15 --speller" in shown[1]
 
 
-def test_a_rate_that_valid_does_not_halve_is_not_told_when(tree: Tree, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("script", "folder"),
+    [
+        ("languages/run.sh", "bible"),
+        ("multi30k/run.sh", "bible"),
+        ("languages/table8.sh", "bible/cs"),
+    ],
+)
+def test_a_rate_that_valid_does_not_halve_is_not_told_when(
+    tree: Tree, tmp_path: Path, script: str, folder: str
+) -> None:
     tree.add("charlm", LEAVES_FILES)
     texts(tmp_path / "bible" / "cs", "a window because a window\n")
-    out, archs = str(tmp_path / "out"), " ".join(PRESETS)
-    shown = commands(tree.run("languages/run.sh", str(tmp_path / "bible"), OUT=out, ARCHS=archs))
+    environment = {"OUT": str(tmp_path / "out"), "LANGS": "cs", "TOKENS": "all", "SIZES": "all"}
+    done = tree.run(script, str(tmp_path / folder), ARCHS=" ".join(PRESETS), **environment)
+    shown = commands(done)
     trainings = [line for line in shown if line.startswith("train ")]
     told = {arch for arch, line in zip(PRESETS, trainings, strict=True) if "least_gain" in line}
     schedules = {arch: preset["recipe"]["schedule"]["type"] for arch, preset in PRESETS.items()}

@@ -25,17 +25,17 @@ ngram() {
   charlm ngram --data "$out/$name" --out "$out/$name.arpa" >/dev/null
 }
 
-# row SET LISTS REFS MODEL [options of tune] [-- options of score and tune]
+# row SET LISTS REFS --lm|--model MODEL [options of tune] [-- options of score and tune]
 row() {
-  local set=$1 lists=$2 refs=$3 model=$4 tune=()
-  shift 4
+  local set=$1 lists=$2 refs=$3 model=("$4" "$5") tune=()
+  shift 5
   while [ $# -gt 0 ] && [ "$1" != -- ]; do tune+=("$1"); shift; done
   [ $# -eq 0 ] || shift
   [ "$asked" = "  " ] || [[ $asked == *" $set "* ]] || return 0
-  local common=("$lists" --refs "$refs" $model "$@")
+  local common=("$lists" --refs "$refs" "${model[@]}" "$@")
   printf '\n# charlm tune %s %s\n' "${common[*]}" "${tune[*]-}" >&2
   local alone=(--weight kn=1)
-  [[ $model == --lm* ]] || alone=(--weight nn=1)
+  [ "${model[0]}" = --lm ] || alone=(--weight nn=1)
   [[ $set != moses-* ]] || alone+=(--weight total=0) # the one total of a format has weight 1 otherwise
   [[ $lists != *.lat.txt.gz ]] || alone=() # lattices have weights of their own
   [ -s "$out/$set.score.json" ] ||
@@ -64,7 +64,8 @@ PY
 # The spoken form of written English, by the rules of train.sh.
 if [ ! -f "$out/wikitext.txt" ]; then
   sed -e '/^ *=/d' -e 's/ @-@ / /g' -e 's/ @,@ //g' -e 's/ [.!?;:] /\
-/g' "$data/wikitext-2/train.txt" >"$out/wikitext.txt"
+/g' "$data/wikitext-2/train.txt" >"$out/wikitext.txt.part"
+  mv "$out/wikitext.txt.part" "$out/wikitext.txt"
 fi
 maps=$setup_root/recipes/rescoring
 ngram wikitext "$out/wikitext.txt" --lower --split-hyphens --punctuation drop --numbers \
@@ -73,29 +74,32 @@ cut -f 2 "$data/nbest-hyporadise/atis_train.ref.txt" >"$out/atis.txt"
 ngram atis "$out/atis.txt"
 ngram indonesian "$data/lattices-kaldi/indonesian.lm-train.txt"
 
-wikitext="--lm $out/wikitext.arpa"
+wikitext=(--lm "$out/wikitext.arpa")
 hyporadise=$data/nbest-hyporadise
-row atis "$hyporadise/atis.nbest.tsv.gz" "$hyporadise/atis.ref.txt" "--lm $out/atis.arpa" \
+row atis "$hyporadise/atis.nbest.tsv.gz" "$hyporadise/atis.ref.txt" --lm "$out/atis.arpa" \
   -- --columns id,rank,am,text
 # These have no scores: the place in the list stands for the recogniser.
 for set in swbd cv ls_clean ls_other; do
-  [ -f "$out/$set.tsv" ] || gzip -dc "$hyporadise/$set.nbest.tsv.gz" | cut -f 1,2,4 >"$out/$set.tsv"
-  row $set "$out/$set.tsv" "$hyporadise/$set.ref.txt" "$wikitext" --weight place=-1 \
+  [ -f "$out/$set.tsv" ] || {
+    gzip -dc "$hyporadise/$set.nbest.tsv.gz" | cut -f 1,2,4 >"$out/$set.tsv.part"
+    mv "$out/$set.tsv.part" "$out/$set.tsv"
+  }
+  row $set "$out/$set.tsv" "$hyporadise/$set.ref.txt" "${wikitext[@]}" --weight place=-1 \
     -- --columns id,place,text
 done
 [ -z "${MODEL:-}" ] || row ls_other-nn "$out/ls_other.tsv" "$hyporadise/ls_other.ref.txt" \
-  "--model $MODEL" --weight place=-1 -- --columns id,place,text
+  --model "$MODEL" --weight place=-1 -- --columns id,place,text
 for set in dev_clean dev_other; do
   row $set "$data/nbest-librispeech-espnet/$set.nbest.tsv.gz" \
-    "$data/nbest-librispeech-espnet/$set.ref.txt" "$wikitext" \
+    "$data/nbest-librispeech-espnet/$set.ref.txt" "${wikitext[@]}" \
     -- --lower --columns id,rank,decoder,ctc,lm,-,text
 done
 row srilm-mt50 "$data/nbest-mt/srilm-mt50.nbest.tsv.gz" "$data/nbest-mt/srilm-mt50.reflens.tsv" \
-  "$wikitext" -- --metric counted-bleu \
+  "${wikitext[@]}" -- --metric counted-bleu \
   --columns id,rank,s0,s1,f0,f1,f2,f3,hyp_len,match1,match2,match3,match4,text
-row moses-run1 "$data/nbest-mt/moses-run1.nbest.gz" "$data/nbest-mt/moses.ref.txt" "$wikitext" \
-  -- --metric bleu --punctuation drop
+row moses-run1 "$data/nbest-mt/moses-run1.nbest.gz" "$data/nbest-mt/moses.ref.txt" \
+  "${wikitext[@]}" -- --metric bleu --punctuation drop
 for set in mono tri1 tri2; do
   row indonesian-$set "$data/lattices-kaldi/indonesian-$set.lat.txt.gz" \
-    "$data/lattices-kaldi/indonesian-$set.ref.txt" "--lm $out/indonesian.arpa"
+    "$data/lattices-kaldi/indonesian-$set.ref.txt" --lm "$out/indonesian.arpa"
 done

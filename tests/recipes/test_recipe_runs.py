@@ -158,6 +158,39 @@ def test_lists_that_are_packed_in_part_are_one_line(tree: Tree) -> None:
     )
 
 
+# Models must be there; scores and tuned weights are always the same.
+MEASURES = f"""#!{BASH}
+for word in "$@"; do
+  case $before in --out) : >"$word" ;; --lm) [ -f "$word" ] || exit 2 ;; esac
+  before=$word
+done
+[[ $1 != score && $1 != tune ]] || echo '{{"seconds": 1, "report": {{"n_lists": 2, "first":
+  {{"error": 0.5}}, "rescored": {{"error": 0.25}}, "oracle": {{"error": 0}}}}, "tuned": {{
+  "held_out_error": 0.25, "held_out_gain": {{"difference": -1, "low": -1, "high": 0, "p": 1}}}}}}'
+"""
+
+
+def test_a_table_is_made_where_blanks_are_in_names_and_of_no_list_that_is_there_in_part(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tree.add("charlm", MEASURES)
+    for tool in ("cut", "gzip", "sed"):
+        (tree.bin / tool).symlink_to(shutil.which(tool) or tool)
+    data, out, lists = tmp_path / "all data", tmp_path / "my table", b"a\t1\t2\tx\n"
+    for name in ("wikitext-2/train.txt", "nbest-hyporadise/atis_train.ref.txt"):
+        (data / name).parent.mkdir(parents=True)
+        (data / name).write_text("a\tb\n")
+    for name in ("swbd", "cv", "ls_clean", "ls_other"):
+        (data / f"nbest-hyporadise/{name}.nbest.tsv.gz").write_bytes(gzip.compress(lists))
+    packed = data / "nbest-hyporadise/swbd.nbest.tsv.gz"
+    packed.write_bytes(gzip.compress(lists)[:-9])
+    assert tree.run("rescoring/table.sh", str(data), "swbd", OUT=str(out)).returncode == 1
+    packed.write_bytes(gzip.compress(lists))
+    done = tree.run("rescoring/table.sh", str(data), "swbd", OUT=str(out))
+    assert done.stdout.startswith("| swbd | 2 | 50.00 | 25.00 | 25.00 | 0.00 |"), done.stderr
+    assert (out / "swbd.tsv").read_bytes() == b"a\t1\tx\n"
+
+
 def test_what_goes_in_is_tested_against_kenlm(tree: Tree) -> None:
     shutil.copytree(ROOT / ".ci", tree.root / ".ci")
     tree.add("chromium", DOES_NOTHING)

@@ -35,6 +35,12 @@ def utterances(path: str) -> list[dict[str, Any]]:
     return list(found)
 
 
+def write_whole(path: Path, lines: list[str]) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_text("".join(lines), encoding="utf-8")
+    part.replace(path)
+
+
 def main(test: str, train: str, folder: str) -> None:
     lists, sentences = utterances(test), [each["reference"] for each in utterances(train)]
     where = Path(folder)
@@ -48,8 +54,8 @@ def main(test: str, train: str, folder: str) -> None:
     lines["valid"] = sentences[VALID::10]
     lines["train"] = [each for n, each in enumerate(sentences) if n % 10 != VALID]
     write_lines(where / "atis", lines)
-    (where / "atis.nbest.tsv").write_text("".join(rows), encoding="utf-8")
-    (where / "atis.ref.txt").write_text("".join(references), encoding="utf-8")
+    write_whole(where / "atis.nbest.tsv", rows)
+    write_whole(where / "atis.ref.txt", references)  # last: who finds it finds the others
     say(f"{where}/atis.nbest.tsv: {len(rows)} hypotheses of {len(lists)} utterances")
 
 

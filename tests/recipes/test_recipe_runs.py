@@ -4,6 +4,7 @@ import gzip
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,22 @@ def test_lists_that_are_packed_in_part_are_one_line(tree: Tree) -> None:
         f"rescoring: {tree.root}/lists.gz: Compressed file ended before the end-of-stream marker "
         "was reached; expected a whole file"
     )
+
+
+def test_references_are_there_whole_or_not_at_all(tree: Tree, tmp_path: Path) -> None:
+    for name in ("test.json", "train.json"):
+        (tmp_path / name).write_text('[{"input": ["a"], "am_score": [0], "output": "a"}]')
+    (tmp_path / "atis.ref.txt.part").symlink_to("/dev/full")
+    recipes = tree.root / "recipes"
+    done = subprocess.run(
+        [sys.executable, recipes / "rescoring" / "lists.py", "test.json", "train.json", "."],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(recipes)},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, (tmp_path / "atis.nbest.tsv").exists()) == (1, True), done.stderr
+    assert not (tmp_path / "atis.ref.txt").exists()
 
 
 # Models must be there; scores and tuned weights are always the same.

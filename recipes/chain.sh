@@ -132,6 +132,7 @@ import json, sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
     words = json.load(file)["words"]
+sys.stdout.reconfigure(encoding="utf-8")
 print(*[word for word in words if len(word) >= 6 and word.isalpha()][:6], sep="\n")
 EOF
 }

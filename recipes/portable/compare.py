@@ -34,7 +34,7 @@ def distributions(lines: list[str]) -> Iterator[tuple[Floats, Floats]]:
 
 
 found = []
-for one, other in islice(distributions(list(sys.stdin)), n_contexts):
+for one, other in islice(distributions([raw.decode() for raw in sys.stdin.buffer]), n_contexts):
     ten, others = (np.argsort(-each, kind="stable")[:TEN] for each in (one, other))
     apart = np.abs(one - other)
     found.append((ten[0] == others[0], len(np.intersect1d(ten, others)), apart.mean(), apart.max()))

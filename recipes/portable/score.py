@@ -40,11 +40,11 @@ def start(leaf: dict) -> np.ndarray:
 rules = {name for name, value in vocab["normalisation"].items() if value not in (False, "none")}
 if rules := sorted(rules - {"unicode"}):
     sys.stderr.write(f"note: lines are not put through the text's rules ({', '.join(rules)})\n")
-for line in sys.stdin:
+for line in (raw.decode() for raw in sys.stdin.buffer):  # UTF-8, whatever the locale says
     state = [start(leaf) for leaf in info["state"]]
-    words, total = ["</s>", *re.findall(r"[^ \t\n]+", line), "</s>"], 0.0
+    words, total = ["</s>", *re.findall(r"[^ \t\r\n]+", line), "</s>"], 0.0
     for before, word in zip(words[:-1], words[1:], strict=True):
         feed = {"x": vector(before), **dict(zip(names, state, strict=True))}
         log_probs, *state = step.run(None, feed)
         total += float(log_probs[0, ids.get(word, 1)])
-    sys.stdout.write(f"{total / np.log(10):.4f}\t{line.strip()}\n")
+    sys.stdout.buffer.write(f"{total / np.log(10):.4f}\t{line.strip()}\n".encode())

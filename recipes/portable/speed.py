@@ -24,7 +24,8 @@ if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
     sys.exit(__doc__)
 torch.set_num_threads(1)
 cpu = torch.device("cpu")
-sentences = [line.strip() for line in sys.stdin if line.strip()][:TIMES]
+lines = (raw.decode().strip() for raw in sys.stdin.buffer)  # UTF-8, whatever the locale says
+sentences = list(islice(filter(None, lines), TIMES))
 words = " ".join(sentences).split()
 rows = list(islice(cycle(words), ROWS))
 

@@ -5,6 +5,7 @@ again, so that `charlm prep --tokenise simple` cuts this text and the raw text o
 alike. A sentence of which a quarter and more is <unk> is left out.
 """
 
+import io
 import re
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ def sentences(line: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", newline="\n")  # whatever the locale says
     for line in sys.stdin:
         if line.strip() and not line.lstrip().startswith("="):
             for each in sentences(line):

@@ -6,6 +6,7 @@ A sentence ends with the word that ends in . ? or !, quotes behind it or not.
 """
 
 import csv
+import io
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ END = re.compile(r"[.!?]['\"’”]*$")
 
 
 def main(path: str) -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # whatever the locale says
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(["story", "zone", "sentence"])
     words: list[str] = []

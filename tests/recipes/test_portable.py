@@ -1,6 +1,7 @@
 """`recipes/portable/score.py`: an exported model without charlm and without torch."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,13 @@ import charlm
 SCRIPT = Path(__file__).resolve().parents[2] / "recipes" / "portable" / "score.py"
 
 
-SENTENCES = ["the cat sat on the mat", "a zebra looked", "<unk>:cat <unk> the\u00a0cat"]
+SENTENCES = [
+    "the cat sat on the mat",
+    "a zebra looked",
+    "<unk>:cat <unk> the\u00a0cat",
+    "the voilà",
+]
+LATIN_1 = {**os.environ, "PYTHONIOENCODING": "latin-1"}  # as in a locale that is not UTF-8
 
 
 def scored(folder: Path) -> tuple[list[float], str]:
@@ -28,7 +35,8 @@ runpy.run_path({str(SCRIPT)!r})
         [sys.executable, "-c", program],
         input="\n".join(SENTENCES),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        env=LATIN_1,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """Computations of the surprisal and decoding recipes: made texts, made frames, a fit."""
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+LATIN_1 = {**os.environ, "PYTHONIOENCODING": "latin-1"}  # as in a locale that is not UTF-8
 
 
 def module(path: str) -> Any:
@@ -42,14 +44,18 @@ def test_an_article_becomes_sentences_as_they_were_written() -> None:
     line = " He said , ' It isn 't 1 @,@ 000 @-@ fold . ' He <unk> <unk> it . Bob 's is here . "
     found = list(module("reading-times/prose.py").sentences(line.replace(" ' ", ' " ')))
     assert found == ['He said , " It isn\'t 1,000-fold . "', "Bob's is here ."]
+    script = [sys.executable, RECIPES / "reading-times" / "prose.py"]
+    text = " “ This is so . ” Voici la voilà\n".encode()
+    done = subprocess.run(script, input=text, check=True, capture_output=True, env=LATIN_1)
+    assert done.stdout.decode() == "“ This is so . ”\nVoici la voilà\n"
 
 
 def test_a_story_ends_where_another_begins(tmp_path: Path) -> None:
     path = tmp_path / "all.tok"
-    path.write_text("word\tzone\titem\nIf\t1\t1\nso.\t2\t1\nNo\t3\t1\nA,\t1\t2\nb!'\t2\t2\n")
+    path.write_text("word\tzone\titem\nIf\t1\t1\nso.\t2\t1\nNo\t3\t1\nA,\t1\t2\nb!’\t2\t2\n")
     script = [sys.executable, RECIPES / "reading-times" / "stories.py", path]
-    done = subprocess.run(script, check=True, capture_output=True, text=True)
-    assert done.stdout == 'story,zone,sentence\n1,1,If so.\n1,3,No\n2,1,"A, b!\'"\n'
+    done = subprocess.run(script, check=True, capture_output=True, env=LATIN_1)
+    assert done.stdout.decode() == 'story,zone,sentence\n1,1,If so.\n1,3,No\n2,1,"A, b!’"\n'
 
 
 def test_times_that_hang_on_surprisal_show_a_gain_and_noise_none(

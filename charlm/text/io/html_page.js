@@ -14,10 +14,12 @@ function el(tag, attributes, ...children) {
 /** Text of a corpus, kept apart from the direction of what stands around it. */
 const bdi = (text) => el("bdi", { dir: "auto" }, text);
 
-/** Of a sentence, by its first word that has one; the words themselves are kept apart from it. */
+const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Of a sentence, by its first letter; the words themselves are kept apart from it. */
 function directionOf(words) {
-  const first = words.find((word) => /\p{L}/u.test(word)) || "";
-  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(first) ? "rtl" : "ltr";
+  const [first] = words.join(" ").match(/\p{L}/u) ?? [""];
+  return FROM_RIGHT.test(first) ? "rtl" : "ltr";
 }
 
 /** The system's colours until the button is pressed, then the other ones, and back. */

@@ -168,9 +168,15 @@ def test_a_page_without_a_text_says_what_is_not_there(
 
 @pytest.mark.parametrize(
     ("words", "direction"),
-    [(["1", "שלום", "abc"], "rtl"), (["abc", "שלום"], "ltr"), (["—", "1"], "ltr")],
+    [
+        (["1", "שלום", "abc"], "rtl"),
+        (["abc", "שלום"], "ltr"),
+        (["—", "1"], "ltr"),
+        (["𞤀𞤣𞤤𞤢𞤥", "abc"], "rtl"),
+        (["abc-שלום"], "ltr"),
+    ],
 )
-def test_a_sentence_runs_as_its_first_word_does(
+def test_a_sentence_runs_as_its_first_letter_does(
     watched: Any, words: list[str], direction: str
 ) -> None:
     assert watched.page.evaluate("words => directionOf(words)", words) == direction

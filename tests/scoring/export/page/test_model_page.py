@@ -217,6 +217,8 @@ def test_the_page_fits_its_window_in_both_colours(opened: Open, width: int, sche
     page = opened(f"{SENTENCE} {'z' * 90}", viewport=size, color_scheme=scheme).page
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     assert (page.evaluate(GROUND) == "rgb(255, 255, 255)") == (scheme == "light")
+    colours = "[...document.querySelectorAll('.word, body')].map((e) => getComputedStyle(e).color)"
+    assert len(set(page.evaluate(colours))) == 1  # soft letters could not be read on a shade
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import charlm
 from charlm.notebook import COLOUR, table_html
+from charlm.text.corpus.split import SUMMARY
 from charlm.text.io.html_page import page_style
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def lesson(
     name = PYDOC if data is None else data.resolve().name
     if data is None:
         data = folder / "corpus"
-        if not data.is_dir():
+        if not (data / SUMMARY).is_file():
             options = {"lower": True, "tokenise": "simple", "numbers": True}
             charlm.prep(corpus="pydoc", out=data, max_tokens=MAX_TOKENS, **options)
     words = [(*WORD_MODEL, f"context.type={cell}", *overrides) for cell in CELLS]

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import charlm
+from charlm.errors import DataError
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.run.stored_weights import load_run
 
@@ -51,6 +52,17 @@ def test_a_model_that_was_stopped_is_trained_to_its_end(
     assert charlm.info(out).state == "without weights"
     lessons.trained(out, data=data, **options)
     assert charlm.info(out).state == "finished"
+
+
+def test_a_corpus_that_was_begun_is_made_anew(
+    lessons: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corpus").mkdir()
+    asked: list[Path] = []
+    monkeypatch.setattr(charlm, "prep", lambda **options: asked.append(options["out"]))
+    with pytest.raises(DataError, match="train.txt: no such file"):
+        lessons.lesson(tmp_path)
+    assert asked == [tmp_path / "corpus"]
 
 
 def test_the_page_is_whole_and_asks_for_nothing(lessons: ModuleType, folder: Path) -> None:

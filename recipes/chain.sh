@@ -108,7 +108,7 @@ train_all() {
   runs=()
   for arch in $archs; do
     more=
-    case $arch in word-* | *-word | morph-*) ;; *) more=$spelled_options ;; esac
+    case $arch in miyamoto-word) ;; *char* | miyamoto-* | *-modern) more=$spelled_options ;; esac
     case $arch in *-pretrained) more="$more $pretrained_options" ;; esac
     case $arch in *-modern | miyamoto-* | zaremba-*) ;; *) more="$more $halving_options" ;; esac
     resume=

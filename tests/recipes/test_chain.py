@@ -98,6 +98,16 @@ def test_raw_text_is_prepped_and_spelling_is_read_only_where_a_model_reads_it(
     assert shown[3].endswith("--set recipe.oov_input=spelling --set recipe.schedule.epochs=1")
 
 
+def test_spelling_is_read_by_every_preset_that_can(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    texts(tmp_path / "imdb" / "raw")
+    environment = {"OUT": str(tmp_path / "out"), "ARCHS": " ".join(PRESETS)}
+    shown = commands(tree.run("imdb/run.sh", str(tmp_path / "imdb"), **environment))
+    trainings = [line for line in shown if line.startswith("train ")]
+    told = {arch for arch, line in zip(PRESETS, trainings, strict=True) if "oov_input" in line}
+    assert told == {arch for arch in PRESETS if "'char-" in str(PRESETS[arch]["encoder"])}
+
+
 def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
     for code in ("cs", "de"):

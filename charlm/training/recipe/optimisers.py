@@ -67,6 +67,22 @@ class Optimiser(ABC):
         return self.of_torch(listed, **vars(self), **self.kernels_on(listed))
 
 
+class LateSGD(torch.optim.SGD):
+    """torch's SGD, also for parameters whose first gradient comes later than that of others.
+
+    In pre-training these are one side's. torch's fused kernels take momenta of all or of none; one
+    of zeros gives the first step that none gives.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            for parameter in group["params"] if group["momentum"] else ():
+                if parameter.grad is not None and not self.state[parameter]:
+                    self.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+        return super().step(closure)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SGD(Optimiser):
     """Stochastic gradient descent (Kim et al., 2016: rate 1, nothing else).
@@ -77,7 +93,7 @@ class SGD(Optimiser):
         ConfigError: Nesterov's momentum with a momentum of 0.
     """
 
-    of_torch = torch.optim.SGD
+    of_torch = LateSGD
     lr: Rate = 1.0
     momentum: Annotated[
         Kept, Meaning("momentum: share of the previous step that is carried over")

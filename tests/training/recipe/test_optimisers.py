@@ -193,6 +193,20 @@ def test_a_parameter_without_a_gradient_stays_where_it_is(kind: str) -> None:
     assert (moved != 1).all()
 
 
+@pytest.mark.parametrize("settings", CASES, ids=str)
+def test_a_parameter_whose_first_gradient_comes_late_begins_there(settings: dict[str, Any]) -> None:
+    optimiser, resolved = build_part(FAMILY, settings)
+    first, late = (nn.Parameter(torch.full((3,), START, dtype=torch.float64)) for _ in range(2))
+    steps = optimiser.over([first, late])
+    slow = SLOW[resolved.pop("type")](START, **resolved)
+    for step in range(N_STEPS):
+        first.grad = None if step == 3 else 3.0 * first.detach() - 1.0
+        late.grad = 3.0 * late.detach() - 1.0 if step > 1 else None
+        steps.step()
+        wanted = START if late.grad is None else next(slow)
+        assert late.tolist() == pytest.approx([wanted] * 3, rel=1e-6)
+
+
 @pytest.mark.parametrize("kind", [kind for kind in OPTIMISERS if kind != "sgd"])
 def test_a_number_whose_gradient_was_always_zero_stays_where_it_is(kind: str) -> None:
     parameter = nn.Parameter(torch.ones(2))

@@ -70,18 +70,18 @@ class FormCache:
         if not self.by_spelling:
             form_ids = as_words(form_ids, self.inventory.n_words)
         self._make_room_for_ids()
-        missing = np.unique(form_ids[self._rows[form_ids] == ABSENT])
-        if not len(missing):
-            return self._table_NE[self._on_device(self._rows[form_ids])]
-        fresh_NE = self._encode(missing)
-        n_kept = self._keep(missing, fresh_NE)
-        if n_kept == len(missing):
-            return self._table_NE[self._on_device(self._rows[form_ids])]
-        all_NE = torch.cat([self._table_NE[: self._n_kept], fresh_NE]) if self._n_kept else fresh_NE
         rows = self._rows[form_ids]
-        passing = np.flatnonzero(rows == ABSENT)
-        rows[passing] = self._n_kept + np.searchsorted(missing, form_ids[passing])
-        return all_NE[self._on_device(rows)]
+        kept, lacking = np.flatnonzero(rows != ABSENT), np.flatnonzero(rows == ABSENT)
+        if not len(lacking):
+            return self._table_NE[self._on_device(rows)]
+        missing, where = np.unique(form_ids[lacking], return_inverse=True)
+        fresh_NE = self._encode(missing)
+        self._keep(missing, fresh_NE)
+        found_NE = fresh_NE.new_empty(len(rows), fresh_NE.shape[1])
+        found_NE[self._on_device(lacking)] = fresh_NE[self._on_device(where)]
+        if len(kept):
+            found_NE[self._on_device(kept)] = self._table_NE[self._on_device(rows[kept])]
+        return found_NE
 
     def forget(self) -> None:
         """Drop all spellings if there are too many, since a server sees new ones without end.
@@ -99,14 +99,14 @@ class FormCache:
             room = np.full(max(n_forms, 2 * len(self._rows)) - len(self._rows), ABSENT, np.int64)
             self._rows = np.concatenate([self._rows, room])
 
-    def _keep(self, form_ids: npt.NDArray[np.integer], vectors_NE: Tensor) -> int:
-        """Put vectors into the table while there is room, and return how many were kept."""
+    def _keep(self, form_ids: npt.NDArray[np.integer], vectors_NE: Tensor) -> None:
+        """Put vectors into the table while there is room."""
         max_rows = max(1, self._max_bytes // (vectors_NE.element_size() * vectors_NE.shape[1]))
         kept = form_ids[: max_rows - self._n_kept]
         if max_rows <= self.inventory.n_words:
             kept = kept[kept < max_rows]
         if not len(kept):
-            return 0
+            return
         end = self._n_kept + len(kept)
         if end > len(self._table_NE):
             n_rows = min(max_rows, max(end, 2 * len(self._table_NE), FIRST_ROWS))
@@ -117,7 +117,6 @@ class FormCache:
         self._table_NE[self._n_kept : end] = vectors_NE[: len(kept)]
         self._rows[kept] = np.arange(self._n_kept, end)
         self._n_kept = end
-        return len(kept)
 
     def _encode(self, form_ids: npt.NDArray[np.integer]) -> Tensor:
         model = self.model.eval()

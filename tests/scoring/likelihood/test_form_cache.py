@@ -1,10 +1,13 @@
 """Cached vectors against an encoder that encodes one form at a time."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from charlm.model.build import build_model
 from charlm.model.forms import FormTable
@@ -88,6 +91,33 @@ def test_the_most_frequent_words_stay_where_there_is_little_room(
     assert sum(n_encoded) == inventory.n_words - 3
     cache.vectors(everything[:3])
     assert sum(n_encoded) == inventory.n_words - 3
+
+
+class Sizes(TorchDispatchMode):
+    """Notes how many numbers the largest tensor has that anything gives."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.largest = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if isinstance(found, Tensor):
+            self.largest = max(self.largest, found.numel())
+        return found
+
+
+def test_a_form_that_finds_no_room_needs_no_copy_of_what_is_kept(
+    model: LanguageModel, inventory: Inventory
+) -> None:
+    cache = FormCache(model, inventory, oov_input="spelling", max_bytes=500 * BYTES)
+    cache.vectors(cache.ids([f"w{number}" for number in range(500)]))
+    sizes = Sizes()
+    with sizes:
+        cache.vectors(cache.ids(["new", "w1", "newer"]))
+    assert 3 * BYTES // 4 <= sizes.largest < 500 * BYTES // 4
 
 
 def test_an_unknown_form_goes_in_as_unk_where_the_model_was_told_so(

@@ -142,7 +142,11 @@ def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]
     has_bf16 = has_bf16_on_cpu() if on_cpu else torch.cuda.is_bf16_supported()
     if name == "bf16" and not has_bf16:
         raise ConfigError(f"--precision bf16: this {device.type} has none; use fp32")
-    if name == "auto" and on_cpu and not is_bf16_fast_on_cpu():
+    # GPUs older than NVIDIA's Ampere have bf16 by emulation, at half the speed of fp32.
+    is_fast = (
+        is_bf16_fast_on_cpu() if on_cpu else torch.cuda.is_bf16_supported(including_emulation=False)
+    )
+    if name == "auto" and not is_fast:
         return "fp32"
     return "bf16" if has_bf16 else "fp32"
 

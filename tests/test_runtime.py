@@ -82,6 +82,26 @@ def test_auto_is_bf16_where_the_processor_is_faster_with_it(
 
 
 @pytest.mark.parametrize(
+    ("is_native", "is_emulated", "name", "picked"),
+    [
+        (True, True, "auto", "bf16"),
+        (False, True, "auto", "fp32"),
+        (False, True, "bf16", "bf16"),
+        (False, False, "auto", "fp32"),
+        (True, True, "fp32", "fp32"),
+    ],
+)
+def test_auto_is_not_the_bf16_that_an_older_gpu_emulates(
+    monkeypatch: pytest.MonkeyPatch, is_native: bool, is_emulated: bool, name: str, picked: str
+) -> None:
+    def is_supported(*, including_emulation: bool = True) -> bool:
+        return is_native or (including_emulation and is_emulated)
+
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
+    assert pick_precision(name, torch.device("cuda")) == picked
+
+
+@pytest.mark.parametrize(
     ("maker", "has_amx", "is_fast"),
     [
         ("GenuineIntel", True, True),

@@ -22,6 +22,7 @@ from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, overridden
+from charlm.training.loop.graph_step import WARM_UPS
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
@@ -151,7 +152,9 @@ def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
         )
     trainer.begin_epoch()
     batches = [trainer.batches.batch(number) for number in range(needed)]
-    for batch in batches[:WARM_UP]:
+    # On a GPU each shape's steps are called some times, then recorded, and only then replayed.
+    is_recorded = trainer.stepping.runs_ahead
+    for batch in batches * (WARM_UPS + 1) if is_recorded else batches[:WARM_UP]:
         trainer.step(batch)
     reset_peak()
     seconds = []

@@ -1,14 +1,20 @@
 """The cost of training over a range of settings: what varies, and that parts sum to a step."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
+from charlm.bench import cost
 from charlm.bench.cost import PARTS, bench_cost, part_seconds
 from charlm.bench.text import corpus
 from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.presets import preset
 from charlm.settings import Settings, merged, overridden
+from charlm.training.loop import trainer as trainer_module
+from charlm.training.loop.graph_step import WARM_UPS, GraphStep
 from charlm.training.loop.objective import unigrams
 
 SMALL = ("context.dim=8", "context.layers=1", "recipe.batch_size=2", "recipe.bptt=5")
@@ -28,6 +34,32 @@ def test_a_setting_is_varied_and_changes_the_model() -> None:
     assert [cost.value for cost in bench.costs] == ["8", "16"]
     assert all(sum(cost.shares.values()) == pytest.approx(1.0) for cost in bench.costs)
     assert all(cost.tokens_per_second > 0 and cost.peak_bytes > 0 for cost in bench.costs)
+
+
+def test_a_gpus_steps_of_each_shape_are_recorded_before_any_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_calls: list[int] = []  # of each shape
+
+    def record(function: Callable[[], None]) -> Callable[[], None]:
+        number = len(n_calls)
+        n_calls.append(0)
+
+        def called() -> None:
+            n_calls[number] += 1
+            function()
+
+        return called
+
+    def step_of(objective: Any, optimiser: Any, *, progress: Any, ranks: Any) -> GraphStep:
+        return GraphStep(objective, optimiser, progress=progress, record=record)
+
+    before: list[int] = []
+    monkeypatch.setattr(trainer_module, "step_of", step_of)
+    monkeypatch.setattr(cost, "reset_peak", lambda: before.extend(n_calls))
+    bench_cost("context.dim=8", arch="word-small", overrides=SMALL[1:], steps=4)
+    assert len(before) == len(n_calls) > 1
+    assert min(before) > WARM_UPS
 
 
 def test_the_words_of_the_made_text_are_those_asked_for() -> None:

@@ -69,6 +69,8 @@ class AdaptiveScorer(NeuralScorer):
         """The memory after a sentence that followed `memory`."""
         before = self._recalled(memory)
         ids = np.append(self.forms.ids(sentence), np.int32(END))
+        if self.reader.weights is not None:
+            self._loaded = []  # those of no memory: a step may be refused when others were made
         with autocast(self.forms.device, self.precision):
             _, state = self.reader.continued_nll(
                 ids, spellings=self.forms.form_ids.spellings, state=self._start(before.state)

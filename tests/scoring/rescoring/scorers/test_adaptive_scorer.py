@@ -73,6 +73,15 @@ def test_context_and_output_move_after_each_chosen_sentence(run: Path, is_carrie
     assert all(a.log_prob == pytest.approx(b.log_prob, rel=1e-5) for a, b in alone)
 
 
+def test_a_sentence_that_cannot_be_remembered_leaves_no_trace(run: Path) -> None:
+    scorer = adaptive(run, mode="dynamic", rate=1e38, segment=1)
+    (before,) = scorer.score(CHOSEN[:1])
+    with pytest.raises(ConfigError, match="leave no numbers"):
+        scorer.remember(CHOSEN[0])
+    (after,) = scorer.score(CHOSEN[:1])
+    assert after.log_probs.tolist() == before.log_probs.tolist()
+
+
 def test_a_unigram_cache_gives_words_their_share_among_those_chosen(run: Path) -> None:
     scorer = adaptive(run, mode="cache", theta=0.0, share=0.25, size=5)
     scores = scorer.score(HYPOTHESES, memory=remembered(scorer))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.combination import entropy_pruned
@@ -39,7 +39,7 @@ from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import refuse_overwrite
-from charlm.text.io.paths import require_place, stream_of, working_folder_of
+from charlm.text.io.paths import require_place, require_texts, stream_of, working_folder_of
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -143,9 +143,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
             f"--split {options.split}: expected --data DIR, of which it is a part; drop it"
         )
     require_one_stdin([train, lm, *files])
-    for path in files:  # else missed only when the model is made
-        if str(path) != "-" and not Path(path).exists():
-            raise DataError(f"{path}: no such file; expected a text")
+    require_texts(files)  # else missed only when the model is made
     if files or data is not None:
         return
     if options.out is None:

@@ -234,9 +234,14 @@ def test_a_model_comes_from_a_pipe_with_the_signature_of_its_file(
     assert by_pipe.model.sizes == by_file.model.sizes
 
 
-def test_a_missing_text_is_missed_before_the_work(corpus_dir: Path) -> None:
-    with pytest.raises(DataError, match=r"^nowhere.txt: no such file; expected a text$"):
-        ngram_baseline(["nowhere.txt"], train=corpus_dir / "train.txt", prune="2,1")
+@pytest.mark.parametrize(
+    ("text", "message"), [("nowhere.txt", "no such file; expected a text$"), (".", "is a folder; ")]
+)
+def test_a_missing_text_is_missed_before_the_work(
+    corpus_dir: Path, text: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=f"^{text}: {message}"):
+        ngram_baseline([text], train=corpus_dir / "train.txt", on_model=pytest.fail)
 
 
 def test_kenlm_writes_no_model(tmp_path: Path) -> None:

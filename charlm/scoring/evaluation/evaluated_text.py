@@ -22,6 +22,7 @@ from charlm.text.corpus.sentences import BLOCK, blocks, split_path
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import TEXT
+from charlm.text.io.paths import require_texts
 from charlm.text.perplexity.perplexity import Evaluation, Tally
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
 from charlm.text.perplexity.spelled_words import Spells
@@ -51,16 +52,7 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
     if split is not None:
         raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
     require_one_stdin(files)
-    for path in files:
-        # Checked first: an unreadable last file would waste the time of those before it.
-        if str(path) == "-":
-            continue
-        if not Path(path).exists():
-            raise DataError(f"{path}: no such file; expected a text")
-        if Path(path).is_dir():
-            raise DataError(
-                f"{path}: is a folder; expected a file; of a corpus directory: --data {path}"
-            )
+    require_texts(files)
     return files
 
 

@@ -34,7 +34,7 @@ from charlm.text.corpus.split import (
     whole,
 )
 from charlm.text.io.files import atomic_write, display_name, scratch_file, write_json
-from charlm.text.io.paths import make_folder
+from charlm.text.io.paths import make_folder, require_there
 from charlm.version import __version__
 
 FORMAT = 1
@@ -150,17 +150,18 @@ def prep(options: PrepOptions) -> PrepResult:
 
 
 def _check(options: PrepOptions) -> None:
-    """Check that no file is a folder, that there is one source, and that some lines may be kept.
+    """Check that files are there, that there is one source, and that some lines may be kept.
 
     Raises:
         ConfigError: not one source of text, one asked for twice, or no line that may be kept.
-        DataError: a folder in the place of a file.
+        DataError: a file that is missing, or a folder in its place.
     """
     paths = [*_raw(options), *_given(options).values()]
     require_one_stdin(paths)
     for path in paths:
         if Path(path).is_dir():
             raise DataError(f"{path}: is a folder; {_of_folder(Path(path))}")
+    require_there(paths)
     if bool(_raw(options)) == (options.corpus is not None):
         found = (
             "both raw files and a corpus" if options.corpus else "neither raw files nor a corpus"

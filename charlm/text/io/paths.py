@@ -6,6 +6,7 @@ A link means the file at its end; /dev/stdout, or what a shell makes of `>(gzip)
 import fcntl
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -34,6 +35,31 @@ def make_folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise DataError(f"{path}: is a file; expected a folder or a new name")
     path.mkdir(parents=True, exist_ok=True)
+
+
+def require_there(paths: Iterable[str | Path]) -> None:
+    """Refuse a text that is missing before another is read; `-` is standard input.
+
+    Raises:
+        DataError: no such file.
+    """
+    for path in paths:
+        if str(path) != "-" and not Path(path).exists():
+            raise DataError(f"{path}: no such file; expected a text")
+
+
+def require_texts(paths: Iterable[str | Path]) -> None:
+    """Refuse what is not a text before another is read.
+
+    Raises:
+        DataError: no such file, or a folder.
+    """
+    for path in paths:
+        require_there([path])
+        if str(path) != "-" and Path(path).is_dir():
+            raise DataError(
+                f"{path}: is a folder; expected a file; of a corpus directory: --data {path}"
+            )
 
 
 def require_place(path: str | Path | None, *, option: str) -> None:

@@ -293,6 +293,16 @@ def test_a_missing_file_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.parametrize("others", [{"raw": ["bad", "missing"]}, {"test": "missing"}])
+def test_a_missing_file_is_missed_before_another_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: dict[str, Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad").write_bytes(b"a\nb\xff\n")  # an error as soon as it is read
+    with pytest.raises(DataError, match=r"^missing: no such file; expected a text$"):
+        charlm.prep(**({"raw": "bad", "out": "c"} | others))
+
+
 def test_an_error_in_the_second_file_names_it(raw: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad"
     bad.write_bytes(b"a\nb\xff\n")

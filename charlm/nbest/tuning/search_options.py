@@ -2,9 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Annotated
 
+from charlm.errors import ConfigError
+from charlm.nbest.hypotheses import LARGEST
 from charlm.options import Opt, Seed, as_names
+
+LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's language model weights go up to about 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,3 +46,25 @@ class SearchOptions:
     def tuned_names(self) -> tuple[str, ...]:
         """The features whose weights are tuned; empty: all."""
         return as_names(self.tuned)
+
+
+def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """The bounds of weights, such as `nn=0:5`; an end left out is ±100.
+
+    Raises:
+        ConfigError: another form, or two ranges of one name.
+    """
+    ranges = {}
+    for text in texts:
+        name, _, ends = text.partition("=")
+        try:
+            first, last = ends.split(":")
+            low, high = float(first or LOW), float(last or HIGH)
+        except ValueError:
+            low, high = nan, nan
+        if not (name and low < high and max(abs(low), abs(high)) <= LARGEST):
+            raise ConfigError(f"--range {text!r:.60}: expected NAME=LOW:HIGH, as nn=0:5, to 1e30")
+        if name in ranges:
+            raise ConfigError(f"--range {text!r:.60}: {name} stands twice; expected it once")
+        ranges[name] = (low, high)
+    return ranges

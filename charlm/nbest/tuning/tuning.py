@@ -15,17 +15,16 @@ import numpy.typing as npt
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
 from charlm.nbest.fingerprint import fingerprint
-from charlm.nbest.hypotheses import LARGEST, NbestList
+from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric
 from charlm.nbest.metrics.significance import Significance, compare, groups_of
 from charlm.nbest.references import References
 from charlm.nbest.tuning.line_search import Space, contenders, minimise, profile
 from charlm.nbest.tuning.problem import Problem
-from charlm.nbest.tuning.search_options import SearchOptions
+from charlm.nbest.tuning.search_options import HIGH, LOW, SearchOptions, parse_ranges
 from charlm.nbest.weights import Origin, Weights
 from charlm.version import __version__
 
-LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's language model weights go up to about 20
 TOLERANCE = 0.001  # a rate that is this much worse still counts as flat: 0.1 % absolute
 DIGITS = 6  # of a weight, unless rounding makes the rate worse
 
@@ -143,28 +142,6 @@ def _names(asked: Sequence[str], known: Sequence[str], *, reads: Sequence[str]) 
         if name in reads:
             raise ConfigError(f"feature {name!r}: made from the references; expected others")
     return tuple(name for name in dict.fromkeys(asked or known) if name not in reads)
-
-
-def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """The bounds of weights, such as `nn=0:5`; an end left out is ±100.
-
-    Raises:
-        ConfigError: another form, or two ranges of one name.
-    """
-    ranges = {}
-    for text in texts:
-        name, _, ends = text.partition("=")
-        try:
-            first, last = ends.split(":")
-            low, high = float(first or LOW), float(last or HIGH)
-        except ValueError:
-            low, high = np.nan, np.nan
-        if not (name and low < high and max(abs(low), abs(high)) <= LARGEST):
-            raise ConfigError(f"--range {text!r:.60}: expected NAME=LOW:HIGH, as nn=0:5, to 1e30")
-        if name in ranges:
-            raise ConfigError(f"--range {text!r:.60}: {name} stands twice; expected it once")
-        ranges[name] = (low, high)
-    return ranges
 
 
 def _search(

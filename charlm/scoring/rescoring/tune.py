@@ -6,12 +6,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from charlm.nbest.features import FeatureTable
+from charlm.nbest.features import FeatureTable, require_known
 from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.references import References, note_differences
+from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.tuning import tune_weights
 from charlm.nbest.weights import ListLayout, Weights
 from charlm.options import keywords
@@ -52,7 +53,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     scored: list[tuple[NbestList, FeatureTable]] = []
     with ExitStack() as stack:
         form, lists, scorers = run.open(options.lists, stack=stack)
-        pipeline = run.pipeline(form, scorers, on_list=partial(_keep, scored))
+        pipeline = run.pipeline(form, scorers, on_list=partial(_keep, scored, options=options))
         if references is None and not isinstance(form, LatticeLists):
             lists = list(lists)
             references = run.references(options.refs, lists)
@@ -111,7 +112,14 @@ def _keep(
     _: Rescored,
     /,
     *,
+    options: TuneOptions,
     weights: Weights,
 ) -> None:
-    """Keep a processed list, without what the tuning does not need."""
+    """Keep a processed list, without what the tuning does not need.
+
+    Raises:
+        ConfigError: the first list lacks a feature that is named; else all would be scored for it.
+    """
+    if not kept:
+        require_known([*options.tuned_names, *parse_ranges(options.ranges)], scored.table.names)
     kept.append((scored.nbest.without_layout(), scored.table))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from charlm.errors import ConfigError
-from charlm.nbest.tuning.search_options import SearchOptions
+from charlm.nbest.tuning.search_options import SearchOptions, parse_ranges
 from charlm.options import Opt
 from charlm.scoring.rescoring.rescoring_options import (
     REFERENCES,
@@ -46,7 +46,7 @@ class TuneOptions(SearchOptions, ListOptions):
             raise ConfigError("--folds 1: leaves no list to tune on; expected 0, or 2 or more")
         names = self.tuned_names
         said = [("--weight", text) for text in self.weight]
-        said += [("--range", text) for text in self.ranges]
+        said += [("--range", name) for name in parse_ranges(self.ranges)]
         for option, name in ((option, text.partition("=")[0]) for option, text in said):
             if names and name not in names:
                 raise ConfigError(

@@ -14,8 +14,8 @@ from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import CountedBleu
 from charlm.nbest.metrics.error_rates import WordErrorRate
-from charlm.nbest.tuning.search_options import SearchOptions
-from charlm.nbest.tuning.tuning import Tuned, parse_ranges, tune_weights
+from charlm.nbest.tuning.search_options import SearchOptions, parse_ranges
+from charlm.nbest.tuning.tuning import Tuned, tune_weights
 from charlm.nbest.weights import Weights, load_weights, rescored
 
 Lists = list[NbestList]

@@ -126,11 +126,28 @@ def test_nothing_that_contradicts_itself_is_begun(dev: Path, refs: Path, tmp_pat
         ({"out": tmp_path / "none" / "w"}, f"--out {tmp_path}/none/w: "),
         ({"restarts": -1}, "--restarts -1: expected 0 or more"),
         ({"tuned": "am", "ranges": ["own=0:"]}, "--range own: --tuned am leaves it out, and it"),
+        ({"ranges": ["am=5"]}, "--range 'am=5': expected NAME=LOW:HIGH, as nn=0:5, to 1e30"),
         ({"out": refs}, f"{refs}: would be overwritten, but is also read (refs)"),
     ):
         with pytest.raises(charlm.ConfigError) as caught:
             charlm.tune(dev, scorer=scorer, **{"refs": refs, **options})  # type: ignore[arg-type]
         assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("option", [{"tuned": "c2,nm"}, {"ranges": ["nm=0:"]}])
+def test_a_feature_that_the_first_list_lacks_is_missed_before_the_others_are_scored(
+    dev: Path, refs: Path, option: dict[str, object]
+) -> None:
+    asked: list[str] = []
+
+    def ones(sentences: Sequence[Words]) -> list[list[float]]:
+        asked.extend(map(" ".join, sentences))
+        return [[-1.0] * (len(words) + 1) for words in sentences]
+
+    own = {"scorer": charlm.FunctionScorer(ones), "at_once": 1}
+    with pytest.raises(charlm.ConfigError, match="^weight 'nm': no such feature; this list has c2"):
+        charlm.tune(dev, refs=refs, **own, **option)  # type: ignore[arg-type]
+    assert asked == ["a b", "a c"]
 
 
 def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(

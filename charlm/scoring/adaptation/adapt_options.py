@@ -69,11 +69,12 @@ def shown_rates(mode: Adapt, rates: Rates) -> str:
     return ",".join(f"{name}={values[name]:.6g}" for name in OF_MODE[mode])
 
 
-def parsed_rates(text: str, base: Rates) -> Rates:
+def parsed_rates(text: str, base: Rates, *, mode: Adapt = "both") -> Rates:
     """`base`, changed as `text` says.
 
     Raises:
-        ConfigError: text that is not NAME=NUMBER, or a number out of its range.
+        ConfigError: text that is not NAME=NUMBER, a number out of its range, or a rate that the
+            mode does not use.
     """
     said: dict[str, Any] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
@@ -85,7 +86,14 @@ def parsed_rates(text: str, base: Rates) -> Rates:
                 f"--adapt-rates {part!r:.60}: expected NAME=NUMBER, as "
                 f"{shown_rates('both', base)}, or {CHOOSE}"
             ) from None
-    return rates_of(said, base=base, where="--adapt-rates")
+    rates = rates_of(said, base=base, where="--adapt-rates")
+    for name in said:
+        if name not in OF_MODE[mode]:
+            raise ConfigError(
+                f"--adapt-rates: {name} says nothing with --adapt {mode}; expected "
+                f"{', '.join(OF_MODE[mode])}; drop it, or adapt by both"
+            )
+    return rates
 
 
 def rates_of(said: Mapping[str, object], *, base: Rates, where: str) -> Rates:

@@ -48,7 +48,8 @@ def opened_adaptation(
     `tell` is called with a line for everything that is made, chosen or missing.
 
     Raises:
-        ConfigError: malformed rates, or rates to be chosen without a corpus directory.
+        ConfigError: malformed rates, rates of another mode, or rates to be chosen without a
+            corpus directory.
         DataError: the valid.txt on which to choose cannot be read.
     """
     tell = tell or (lambda line: None)
@@ -59,6 +60,8 @@ def opened_adaptation(
                 "drop --adapt-rates"
             )
         return None
+    if rates != CHOOSE:
+        parsed_rates(rates, Rates(), mode=mode)  # before squares are made, which takes minutes
     squares = None
     if mode != "cache":
         train = None if data is None else Path(data) / "train.txt"

@@ -174,6 +174,10 @@ def test_rates_without_what_they_are_of_are_refused(run: LoadedRun) -> None:
         ConfigError, match="--adapt-rates 'rate=1': nothing adapts; expected --adapt"
     ):
         opened(run, mode="none", rates="rate=1")
+    with pytest.raises(ConfigError, match="rates: rate says nothing with --adapt cache; expected"):
+        opened(run, mode="cache", rates="theta=0,rate=1")
+    with pytest.raises(ConfigError, match="theta says nothing with --adapt dynamic; expected segm"):
+        opened(run, mode="dynamic", rates="theta=0", data="nowhere")  # before its text is read
     with pytest.raises(
         ConfigError, match="chosen on a valid.txt; expected charlm eval with --data"
     ):

@@ -42,12 +42,18 @@ def test_rates_of_zero_change_no_bit(run: Path, text: Path, mode: str, rates: st
     assert sentences[mode] == sentences["none"]
 
 
-@pytest.mark.parametrize("mode", ["dynamic", "cache", "both"])
+@pytest.mark.parametrize(
+    ("mode", "rates"),
+    [
+        ("dynamic", "segment=3,rate=1"),
+        ("cache", "theta=0,lambda=0.5"),
+        ("both", "segment=3,rate=1,theta=0,lambda=0.5"),
+    ],
+)
 def test_what_comes_again_is_expected_and_every_text_begins_anew(
-    run: Path, text: Path, mode: str
+    run: Path, text: Path, mode: str, rates: str
 ) -> None:
     plain, *_ = evaluated(run, text)
-    rates = "segment=3,rate=1,theta=0,lambda=0.5"
     first, second = evaluated(run, text, text, adapt=mode, adapt_rates=rates)
     assert first.by_state == second.by_state
     for state, perplexity in plain.by_state.items():

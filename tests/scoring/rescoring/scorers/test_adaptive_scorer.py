@@ -108,15 +108,24 @@ def scored(run: Path, path: Path, text: str, **options: Any) -> dict[str, float]
     return found
 
 
-@pytest.mark.parametrize("mode", ["dynamic", "cache", "both"])
-def test_a_recording_begins_with_the_trained_model(run: Path, tmp_path: Path, mode: str) -> None:
-    options = {"adapt": mode, "adapt_rates": "rate=1,lambda=0.5"}
+@pytest.mark.parametrize(
+    ("mode", "rates", "zeros"),
+    [
+        ("dynamic", "rate=1", "rate=0"),
+        ("cache", "lambda=0.5", "lambda=0"),
+        ("both", "rate=1,lambda=0.5", "rate=0,lambda=0"),
+    ],
+)
+def test_a_recording_begins_with_the_trained_model(
+    run: Path, tmp_path: Path, mode: str, rates: str, zeros: str
+) -> None:
+    options = {"adapt": mode, "adapt_rates": rates}
     plain = scored(run, tmp_path / "lists", LISTS)
     found = scored(run, tmp_path / "lists", LISTS, **options)
     assert found["x-1"] == pytest.approx(plain["x-1"], rel=1e-5)
     assert found["y-1"] == pytest.approx(plain["y-1"], rel=1e-5)
     assert abs(found["x-2"] - plain["x-2"]) > 0.01
-    nothing = {"adapt": mode, "adapt_rates": "rate=0,lambda=0"}
+    nothing = {"adapt": mode, "adapt_rates": zeros}
     assert scored(run, tmp_path / "lists", LISTS, **nothing) == pytest.approx(plain, rel=1e-6)
 
 

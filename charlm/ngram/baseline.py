@@ -254,11 +254,11 @@ def _estimated(
 ) -> tuple[NgramModel, ModelInfo]:
     """Estimate a model, with lmplz if asked for, and save it if it is to be."""
     program = _lmplz(options)
+    out = model_file(options.out, start=options.start, beside=program)
     pruning = parse_pruning(PRUNE if options.prune is None else options.prune)
     plan = EstimationPlan(
         ORDER if options.order is None else options.order, pruning, vocabulary, rules
     )
-    out = model_file(options.out, start=options.start, beside=program)
     text = options.train
     if text is None:
         text = split_path(options.data or "", "train")

@@ -56,12 +56,19 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class EstimationPlan:
-    """How a model is to be estimated."""
+    """How a model is to be estimated.
+
+    Raises:
+        ConfigError: an order or pruning that makes no model, which is told before a text is read.
+    """
 
     order: int
     prune: Sequence[int] = NO_PRUNING
     vocabulary: Inventory | None = None
     rules: LineRules = CORPUS  # how the text is read
+
+    def __post_init__(self) -> None:
+        thresholds_of(self.prune, order=self.order)
 
     def in_signature(self, train_sha256: str) -> dict[str, str]:
         """What a signature says of the model."""
@@ -164,7 +171,6 @@ def lmplz_estimated(
         ConfigError, DataError: as `estimate_with_lmplz`.
         DataError: words of the vocabulary that do not occur: lmplz's model would lack them.
     """
-    thresholds_of(plan.prune, order=plan.order)  # lmplz says less of what it does not take
     began = time.perf_counter()
     vocabulary = plan.vocabulary
     text = text_in(path, vocabulary, rules=plan.rules)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from charlm import ConfigError, DataError, ngram_baseline
+from charlm.ngram import source
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import BINARY_MAGIC
 from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
@@ -209,14 +210,17 @@ def test_lmplz_is_refused_a_vocabulary_with_words_that_do_not_occur(
         ngram_baseline(data=corpus_dir, lmplz=program, vocab=listed)
 
 
-def test_unk_in_capitals_is_a_word_of_a_model_that_is_not_written(tmp_path: Path) -> None:
+def test_unk_in_capitals_is_a_word_of_a_model_that_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = tmp_path / "a.txt"
     text.write_text("a <UNK>\nb <UNK>\n<UNK> a\n")
     model = ngram_baseline(text, train=text, order=2)
     assert model.texts[0].counts.n_oov == 0
+    monkeypatch.setattr(source, "estimate", pytest.fail)
     for out in (tmp_path / "a.arpa", tmp_path / "a.arpa.gz"):
         with pytest.raises(DataError, match=r"a.txt: word '<UNK>', which readers of ARPA take for"):
-            ngram_baseline(train=text, out=out, prune="2,1")  # before anything is estimated
+            ngram_baseline(train=text, out=out)
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
@@ -290,6 +294,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         r"^--prune is for an estimate, and --lm loads; expected one of them",
     ),
     ({"train": "t", "prune": "0,x"}, r"^--prune '0,x': expected counts from unigrams on, as 0,0,1"),
+    (
+        {"train": "t", "prune": "0,2,1"},
+        r"^--prune 0,2,1: expected counts that do not fall, as 0,0,",
+    ),
     ({"train": "t", "prune": ""}, r"^--prune '': expected counts from unigrams on, as 0,0,1$"),
     (
         {"train": "t", "lmplz": sys.executable, "entropy_prune": 1e-8},

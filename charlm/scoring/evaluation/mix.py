@@ -249,8 +249,10 @@ def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
         value = getattr(options, name)
         if value is not None and reason:
             raise ConfigError(f"--{name} {value}: {reason}; drop it")
-    if options.bands and options.data is None:
-        raise ConfigError("--bands: counts words in train.txt; expected --data DIR beside it")
+    if options.bands:
+        if options.data is None:
+            raise ConfigError("--bands: counts words in train.txt; expected --data DIR beside it")
+        split_path(options.data, "train")  # else missed when all is scored
     if options.add and is_given:
         raise ConfigError("--add: tells a gain of weights that are tuned; drop it, or --weights")
 

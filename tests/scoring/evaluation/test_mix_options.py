@@ -110,3 +110,10 @@ def test_what_cannot_be_done_is_one_line(
     with pytest.raises(CharlmError) as caught:
         mix(streams, **options)  # type: ignore[arg-type]
     assert str(caught.value).startswith(message)
+
+
+def test_bands_without_a_training_text_are_refused_before_anything_is_scored() -> None:
+    stages: list[str] = []
+    with pytest.raises(CharlmError, match=r"^corpus/train.txt: no such file; expected one sent"):
+        mix(["lm", "lm"], data="corpus", bands=True, on_stage=stages.append)
+    assert stages == []

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.estimation import require_all_words
+from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.source import parse_pruning
 from charlm.options import keywords, several
 from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions
@@ -38,7 +38,9 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
             both runs and a vocabulary.
         DataError: a text or run that is not as expected; a model that gives no finite numbers.
     """
-    require_all_words(parse_pruning(options.prune))
+    prune = parse_pruning(options.prune)
+    require_all_words(prune)
+    thresholds_of(prune, order=options.order)
     models = several(options.model)
     if models and options.vocab is not None:
         raise ConfigError(
@@ -67,8 +69,10 @@ def _require_text(data: str | Path, split: str) -> None:
 def _groups(models: Sequence[str | Path], options: CompareKnOptions) -> tuple[Group, ...]:
     """Runs that predict the same words of the same text, in the order of the first of each."""
     # Kneser–Ney alone does not need torch, which takes seconds to load.
+    from charlm.runtime import pick_device, pick_precision
     from charlm.scoring.evaluation.comparison.runs import Contender, contenders
 
+    pick_precision(options.precision, pick_device(options.device))  # each run picks them again
     by_words: dict[object, list[Contender]] = {}
     for run in contenders(models, taken=baseline_name(options.order)):
         by_words.setdefault((run.inventory.words, run.inventory.normalisation), []).append(run)

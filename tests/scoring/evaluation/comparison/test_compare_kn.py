@@ -141,6 +141,23 @@ def test_an_option_that_makes_no_comparison_is_refused(
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"prune": "0,2,1"}, "--prune 0,2,1: expected counts that do not fall, as 0,0,1"),
+        ({"order": 1, "prune": "0,1"}, "--prune 0,1: 2 counts for order 1; expected fewer"),
+        ({"device": "cuda:x"}, "--device 'cuda:x': expected auto, cpu, cuda or cuda:N"),
+    ],
+)
+def test_what_makes_no_model_or_is_not_there_is_said_before_kneser_ney_is_estimated(
+    letters: Path, uniform: Path, option: dict[str, Any], message: str
+) -> None:
+    stages: list[str] = []
+    with pytest.raises(ConfigError) as error:
+        compare_kn(letters, model=uniform, on_stage=stages.append, **option)
+    assert (str(error.value), stages) == (message, [])
+
+
 def test_a_run_that_stands_twice_is_refused(
     letters: Path, uniform: Path, compared: Compare
 ) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output
 from charlm.cli.command import command
-from charlm.options import Opt
+from charlm.options import Opt, require_one_stdin
+from charlm.text.io.paths import require_there
 from charlm.text.vocabulary.vocab_options import VocabOptions
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     from charlm.nbest.unknown_words import unknown_words
     from charlm.text.vocabulary.build_vocabulary import vocab as build
 
+    require_one_stdin(options.against)
+    require_there(options.against)  # else missed when the corpus has been counted
     result = build(options)
     for sign in result.inventory.signs:
         output.say(f"note: {sign}")

@@ -136,6 +136,13 @@ def test_the_example_in_the_help_runs(corpus: Path) -> None:
     assert Path("vocab.json").is_file()
 
 
+def test_a_missing_text_to_hold_against_a_vocabulary_is_missed_before_it_is_made() -> None:
+    result = run("--data", "corpus", "--out", "v.json", "--against", "none")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "charlm: none: no such file; expected a text\n"
+    assert not Path("v.json").exists()
+
+
 def test_texts_held_against_a_vocabulary_get_a_rule_for_their_unknown_words() -> None:
     Path("hyps.txt").write_text("CCCC Ee Bbbbb a b zzz zzz\n")
     printed = run("--data", "corpus", "--against", "hyps.txt")

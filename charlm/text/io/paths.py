@@ -1,4 +1,4 @@
-"""Folders and files that a user names as outputs.
+"""Folders and files that a user names, looked at before the work begins.
 
 A link means the file at its end; /dev/stdout, or what a shell makes of `>(gzip)`, an open stream.
 """

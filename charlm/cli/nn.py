@@ -33,9 +33,10 @@ GAP = 2
 UNKNOWN = "*"
 NONE = "-"  # of a share
 # What a question would not look at: options that its user believes to change something.
+OF_READING = {"raw": "--raw", "lower": "--lower"}
 IDLE = {
     **dict.fromkeys(("vectors", "analogies", "similarity", "normalise"), {"k": "-k"}),
-    "edit_distance": {"raw": "--raw", "lower": "--lower"},
+    "edit_distance": OF_READING,
 }
 NOTHING = "–"  # as in the paper's table, of a word that a tap cannot read
 
@@ -81,6 +82,8 @@ def _question(options: NnOptions) -> str:
         advice = "a sum stands in quotes" if asked[0] == "analogy" else "leave it out"
         raise typer.BadParameter(f"{flags[0]} takes no WORD beside it; {advice}.")
     idle = IDLE.get(asked[0], {}) if asked else {}
+    if asked == ["vectors"] and not options.words:  # the vocabulary's stand as they are
+        idle = idle | OF_READING
     for name, flag in idle.items():
         if getattr(options, name) != getattr(NnOptions, name):
             raise typer.BadParameter(f"{flag} says nothing with {flags[0]}; leave it out.")

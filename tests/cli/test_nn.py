@@ -218,6 +218,7 @@ def test_a_word_with_terminal_escapes_reaches_stderr_escaped(run: Path) -> None:
         (["--edit-distance", "3", "--lower"], "--lower says nothing with --edit-distance; leave"),
         (["--normalise", "pairs", "-k", "20"], "-k says nothing with --normalise; leave it out."),
         (["--vectors", "v.txt", "-k", "20"], "-k says nothing with --vectors; leave it out."),
+        (["--vectors", "v.txt", "--lower"], "--lower says nothing with --vectors; leave it out."),
     ],
 )
 def test_a_question_that_is_none_or_two_or_not_heeded_is_a_usage_error(

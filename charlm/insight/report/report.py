@@ -107,6 +107,15 @@ def _check(options: ReportOptions) -> None:
 def _check_heeded(options: ReportOptions) -> None:
     """Refuse options that would change nothing in what is written."""
     picture, pictures, at, filter = options.picture, options.pictures, options.at, options.filter
+    if options.data is None and options.split != ReportOptions.split:
+        raise ConfigError(
+            f"--split {options.split}: expected --data DIR, of which it is a part; drop it"
+        )
+    if options.data is not None and picture is not None and picture not in OF_A_TEXT:
+        raise ConfigError(
+            f"--data {options.data}: is for the page and the pictures {', '.join(OF_A_TEXT)}; "
+            "leave it out"
+        )
     if filter is not None and pictures is None and picture != "filter":
         raise ConfigError(f"--filter {filter}: is for the picture 'filter'; add --picture filter")
     if at is not None and picture not in (None, "words"):

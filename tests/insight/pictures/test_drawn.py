@@ -408,6 +408,7 @@ def test_letters_that_no_font_has_are_told(
     )
     assert [each for each in one.notes if "font" in each] == [note]
     assert [each for each in every.notes if "font" in each] == [note]
+    del options["data"]
     plain = charlm.report(tiny_run, picture="words", out=tmp_path / "two.svg", **options)
     assert not [each for each in plain.notes if "font" in each]
 

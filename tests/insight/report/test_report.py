@@ -265,6 +265,15 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
             {"picture": "curves", "data_out": "-"},
             "--data-out -: nothing goes to standard output; expected a file",
         ),
+        (
+            {"split": "valid"},
+            "--split valid: expected --data DIR, of which it is a part; drop it",
+        ),
+        (
+            {"picture": "gate", "data": "corpus"},
+            "--data corpus: is for the page and the pictures bands, positions, sentences; leave it "
+            "out",
+        ),
         ({"split": "train"}, "split: found 'train'; expected one of 'test', 'valid'"),
         (
             {"picture": "bands"},

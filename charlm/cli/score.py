@@ -36,6 +36,12 @@ def score(options: ScoreOptions, *, as_json: bool) -> Results:
     to_stdout = has_lists and options.out in (None, "-")
     if as_json and to_stdout:
         raise typer.BadParameter("--json: the lists go to standard output; give --out FILE")
+    is_asked_for = options.out == "-" or options.layout not in ("scored", "none")
+    if options.explain is not None and options.out in (None, "-") and is_asked_for:
+        raise typer.BadParameter(
+            "--explain: its answer goes to standard output in the place of the lists; give --out "
+            "FILE for these, or drop --write, --sort and --out"
+        )
     out = None if options.out == "-" else options.out
     if to_stdout:
         out = stdout_in(options.written_encoding, is_flushed=options.line_buffered)
@@ -47,10 +53,12 @@ def score(options: ScoreOptions, *, as_json: bool) -> Results:
     yield result
     if result.explanation is not None:
         score_output.tell_why(result.explanation)
-    else:
-        tell = output.say if to_stdout else output.write
-        for line in score_output.report_lines(result):
-            tell(line)
+        if result.report is None:
+            return
+        output.write("")
+    tell = output.say if to_stdout else output.write
+    for line in score_output.report_lines(result):
+        tell(line)
 
 
 def stdout_in(encoding: str, *, is_flushed: bool) -> Callable[[str], None]:

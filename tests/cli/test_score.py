@@ -277,6 +277,25 @@ def test_why_says_where_the_other_has_a_word_more(at_home: Path) -> None:
     assert "\ndecided by no word against 'zat*', which brings +" in result.stdout
 
 
+def test_why_does_not_hide_the_rates_that_were_asked_for(at_home: Path) -> None:
+    asked = ["lists.tsv", "--model", "exp/first", "--explain", "u:1,2"]
+    why = ask(*asked).stdout
+    both = ask(*asked, "--refs", "refs").stdout
+    assert both.startswith(f"{why}\nlists: 2, 5 hypotheses, ")
+    assert "\nrescored " in both
+
+
+@pytest.mark.parametrize("more", [["--write", "ranked"], ["--sort"], ["--out", "-"]])
+def test_why_stands_where_the_lists_would_and_does_not_hide_them(
+    at_home: Path, more: list[str]
+) -> None:
+    result = ask("lists.tsv", "--model", "exp/first", "--explain", "u:1,2", *more)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--explain: its answer goes to standard output in the place" in result.stderr
+    assert ask("lists.tsv", "--explain", "u:1,2", *more, "--out", "l").exit_code == 0
+    assert Path("l").is_file()
+
+
 def test_json_is_what_the_library_returns(at_home: Path) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "none", "--json")
     found, again = json.loads(result.stdout), charlm.score("lists.tsv", model="exp/first").to_dict()

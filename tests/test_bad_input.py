@@ -93,7 +93,7 @@ RUN = [
     (
         "",
         "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
-        "CHARLM_MODEL",
+        "set CHARLM_MODEL",
     ),
 ]
 EVAL = [

@@ -169,15 +169,17 @@ def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) 
         )
 
 
-def told_run(model: str | Path | None) -> Path:
+def told_run(model: str | Path | None, *, named: str = "use --model RUN") -> Path:
     """The run that a command takes; the user is told which if he named none.
+
+    `named`: as in `which_run`.
 
     Raises:
         ConfigError: as `which_run`.
     """
     from charlm.run.which import which_run
 
-    run = which_run(model)
+    run = which_run(model, named=named)
     if model is None:
         say(f"model: {run}")
     return run

@@ -13,8 +13,10 @@ from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS
 VARIABLE = "CHARLM_MODEL"
 
 
-def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
-    """The run directory.
+def which_run(
+    model: str | Path | None, *, newest_allowed: bool = True, named: str = "use --model RUN"
+) -> Path:
+    """The run directory; `named` says how the command is given one.
 
     Raises:
         ConfigError: none was named and none is found.
@@ -23,14 +25,14 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
     if said:
         return Path(said)
     if not newest_allowed:
-        raise ConfigError(f"no model was said; use --model RUN or set {VARIABLE}")
+        raise ConfigError(f"no model was said; {named} or set {VARIABLE}")
     weighted = [path.parent for path in RUNS.glob(f"*/{MODEL}")]
     # Encoded text is removed when a training is finished.
     found = [run for run in weighted if (run / RUN).is_file() and not (run / ENCODED).exists()]
     if not found:
         raise ConfigError(
-            f"no model was said and {RUNS}/ holds no finished one; train one, or use --model RUN "
-            f"or {VARIABLE}"
+            f"no model was said and {RUNS}/ holds no finished one; train one, or {named} or set "
+            f"{VARIABLE}"
         )
     return max(found, key=last_written)
 

@@ -119,6 +119,16 @@ def test_without_a_run_it_is_the_newest_and_named(
     assert (tmp_path / "transform.png").is_file()
 
 
+def test_where_there_is_no_run_the_message_says_how_this_command_is_given_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert invoke().stderr == (
+        "charlm: no model was said and exp/ holds no finished one; train one, or name a RUN or set "
+        "CHARLM_MODEL\n"
+    )
+
+
 def test_the_help_names_every_picture() -> None:
     result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["report", "--help"])
     shown = " ".join(result.stdout.split())

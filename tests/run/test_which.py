@@ -70,7 +70,7 @@ def test_no_run_at_all_is_one_line() -> None:
         which_run(None)
     assert str(caught.value) == (
         "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
-        "CHARLM_MODEL"
+        "set CHARLM_MODEL"
     )
 
 

@@ -46,7 +46,8 @@ class Subject:
         """
         set_threads(options.threads)
         self.options = options
-        self.paths = tuple(map(Path, several(options.runs))) or (which_run(None),)
+        runs = several(options.runs) or [which_run(None, named="name a RUN")]
+        self.paths = tuple(map(Path, runs))
         self.members: tuple[Contender, ...] = contenders(self.paths, taken=baseline_name(ORDER))
         self.names = tuple(member.name for member in self.members)
 

@@ -66,6 +66,7 @@ class Weights:
     origin: Origin | None = None  # None: not tuned
     # Text rules of the tuning, beyond the model's own; None: not known.
     text: Normalisation | None = None
+    raw: bool = False  # tuned without the model's own text rules; false if a file does not say
     lists: ListLayout | None = None  # None: not known
     # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
@@ -82,7 +83,8 @@ class Weights:
     def to_dict(self) -> dict[str, object]:
         """The JSON object that the file holds."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
-        text = {"text": self.text.to_dict()} if self.text else {}
+        text: dict[str, object] = {"text": self.text.to_dict()} if self.text else {}
+        text |= {"raw": True} if self.raw else {}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
         mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
         more = text | mixture | lists | tuned
@@ -210,8 +212,11 @@ def load_weights(path: str | Path) -> Weights:
     mixture = _parse_numbers(content.get("mixture", {}), "mixture is", path=path)
     origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
     text = Normalisation.from_dict(content["text"], str(path)) if "text" in content else None
+    raw = content.get("raw", False)
+    if not isinstance(raw, bool):
+        raise DataError(f"{path}: raw is {shown(raw)}; expected true or false")
     lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
-    return Weights(values, origin, text, lists, mixture)
+    return Weights(values, origin, text, raw, lists, mixture)
 
 
 def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str, float]:

@@ -290,14 +290,20 @@ def _require_counted(weights: Weights, scored: ScoredList, *, is_known: Known | 
 def with_tuned_rules(options: Options) -> Options:
     """The options with the text rules under which their weights were tuned, if they give no rules.
 
+    Weights that were tuned without the model's own rules (--raw) are used without them.
+
     Raises:
         DataError: not a file of weights; a malformed map.
     """
-    if options.weights is None or options.raw or options.text_rules != NO_RULES:
+    if options.weights is None:
         return options
-    tuned = load_weights(options.weights).text or NO_RULES
+    weights = load_weights(options.weights)
+    if options.text_rules != NO_RULES or (options.raw and not weights.raw):
+        return replace(options, raw=options.raw or weights.raw)
+    tuned = weights.text or NO_RULES
     return replace(
         options,
+        raw=weights.raw,
         lower=tuned.lower,
         split_hyphens=tuned.split_hyphens,
         punctuation="drop" if tuned.punctuation == "drop" else "keep",

@@ -94,7 +94,13 @@ def _recorded(weights: Weights, form: Format, *, options: TuneOptions, scorers: 
     is_said = options.column_names or options.format != "auto"
     name = form.form if isinstance(form, LatticeLists) else form.name  # as --format has it
     layout = ListLayout(name, options.column_names) if is_said else None
-    return replace(weights, text=scorers.text_rules, mixture=scorers.mixture, lists=layout)
+    return replace(
+        weights,
+        text=scorers.text_rules,
+        raw=options.raw,
+        mixture=scorers.mixture,
+        lists=layout,
+    )
 
 
 def _of_lattices(

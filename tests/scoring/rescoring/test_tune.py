@@ -150,6 +150,20 @@ def test_a_feature_that_the_first_list_lacks_is_missed_before_the_others_are_sco
     assert asked == ["a b", "a c"]
 
 
+@pytest.mark.parametrize("raw", [True, False])
+def test_words_are_read_as_they_stand_if_they_were_in_the_tuning(
+    run: Path, dev: Path, refs: Path, tmp_path: Path, raw: bool
+) -> None:
+    weights, test = tmp_path / "weights.json", tmp_path / "test.tsv"
+    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0, raw=raw, split_hyphens=True)
+    test.write_text("x\t-1\t[noise] a\nx\t-2\tb-c\n")  # a label that only raw reads
+    found = charlm.score(test, model=run, weights=weights)
+    assert (found.text.n_noise, found.text.n_unknown) == ((0, 1) if raw else (1, 0))
+    assert found.text_rules.split_hyphens
+    said = charlm.score(test, model=run, weights=weights, lower=True).text
+    assert (said.n_noise, said.n_unknown) == ((0, 2) if raw else (1, 1))
+
+
 def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     run: Path, dev: Path, refs: Path, tmp_path: Path
 ) -> None:

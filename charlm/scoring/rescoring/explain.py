@@ -20,7 +20,6 @@ from jiwer.transforms import ReduceToListOfListOfWords
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, tie_order, weighted
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.weights import Weights
 from charlm.scoring.rescoring.pipeline import ScoredList
@@ -271,10 +270,6 @@ class ExplainRequest:
         """Explain the list if it is the one asked for."""
         if scored.nbest.id != self.id:
             return
-        if isinstance(scored.nbest.original, RescoredLattice):
-            raise ConfigError(
-                "--explain: found a lattice; expected a list; write one with --write nbest"
-            )
         ranks = self.ranks or _ranks(result)
         self._found = explain(scored, ranks, names=self.names, weights=weights)
 

@@ -69,7 +69,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
         form, found, scorers = run.open(lists, stack=stack)
         pipeline = run.pipeline(form, scorers, on_list=seen.look)
         if isinstance(form, LatticeLists):
-            _require_no_order(options)
+            _require_no_list(options)
         elif refs is not None and references is None and not options.line_buffered:
             found = list(found)
             references = run.references(refs, found)
@@ -110,7 +110,12 @@ class _Seen:
             self.question.look(scored, result, weights=weights)
 
 
-def _require_no_order(options: ScoreOptions) -> None:
+def _require_no_list(options: ScoreOptions) -> None:
+    """Raises ConfigError for what is asked of lists alone, before any lattice is searched."""
+    if options.explain is not None:
+        raise ConfigError(
+            "--explain: found a lattice; expected a list; write one with --write nbest"
+        )
     if options.layout == "ranked":
         raise ConfigError(
             "--write ranked (--sort): a lattice has no order of hypotheses; expected scored "

@@ -128,7 +128,8 @@ class RescoringOptions:
         str,
         Opt(
             "Regular expression whose first group is the recording in a list's id; if not given, "
-            "the id up to its times, or up to its last part.",
+            "the id up to its times, or up to its last part. A recording that the list itself "
+            "names, in a field or column of that name, goes before both.",
             "Models",
             metavar="REGEX",
         ),

@@ -109,7 +109,8 @@ def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: li
 
 
 def _names_a_file(parameter: Any) -> bool:
-    return "Path" in str(parameter.type_descriptor.annotation)
+    """Whether its value is a path; that of score's --out is read as text, since `DIR/` is one."""
+    return "Path" in str(parameter.type_descriptor.annotation) or parameter.name == "out"
 
 
 def _flags_for(word: str, command: TyperCommand) -> list[str]:

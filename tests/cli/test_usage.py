@@ -49,6 +49,7 @@ def test_a_value_that_is_none_of_an_options_is_told_in_plain_words(
     [
         (["prep", "raw.txt", "--out", ""], "--out"),
         (["eval", "text", "--model="], "--model"),
+        (["score", "lists/a.tsv", "--out", ""], "--out"),
         (["eval", "text", ""], "FILE"),
         (["vocab", "--data", "c", "--against", "text", "--against", ""], "--against"),
     ],

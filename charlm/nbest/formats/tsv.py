@@ -138,6 +138,7 @@ class TsvFormat(TemplateFormat):
             if not begun:
                 begun = True
                 if names_columns(fields):
+                    _require_one_order(said, fields, place=line.place)
                     columns = columns or columns_named(fields, line.place, error=DataError)
                     self.check_width(fields, columns, place=line.place)
                     at = columns.roles["text"]
@@ -157,6 +158,15 @@ class TsvFormat(TemplateFormat):
                 f"{place}: found {len(fields)} fields between {self.marks}; expected "
                 f"{len(columns.names)} ({','.join(columns.names)})"
             )
+
+
+def _require_one_order(said: Sequence[str], header: Fields, *, place: str) -> None:
+    """Raises ConfigError where a header has the names that were said, but in another order."""
+    if sorted(said) == sorted(header) and list(said) != header:
+        raise ConfigError(
+            f"{place}: the header names {','.join(header)}, and --columns (or the file of weights) "
+            f"{','.join(said)}; expected one order; give --columns as the header has it"
+        )
 
 
 def _sample(source: Source, lines: Lines) -> tuple[str, ...]:

@@ -82,6 +82,17 @@ def test_a_pipe_is_not_looked_at_ahead_to_guess_its_columns() -> None:
     assert found.hypotheses[0].features == {}
 
 
+def test_a_header_may_not_have_the_names_that_the_user_gives_in_another_order(read) -> None:
+    text, others = "id\tlm\tam\ttext\nu\t-1\t-2\ta\n", ("id", "ac", "lm", "text")
+    assert read(TsvFormat(), text, columns=others)[0].hypotheses[0].features == {"ac": -1, "lm": -2}
+    with pytest.raises(ConfigError) as caught:
+        read(TsvFormat(), text, columns=("id", "am", "lm", "text"))
+    assert str(caught.value).endswith(
+        ":1: the header names id,lm,am,text, and --columns (or the file of weights) "
+        "id,am,lm,text; expected one order; give --columns as the header has it"
+    )
+
+
 def test_columns_that_the_user_names_hold_over_a_guess(read) -> None:
     found = read(TsvFormat(), "we know\tx\t3\tu\n", columns=("text", "-", "am:log2", "id"))
     assert found[0].id == "u"

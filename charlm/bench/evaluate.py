@@ -18,6 +18,7 @@ from charlm.bench.naive import NaiveModel
 from charlm.bench.text import corpus
 from charlm.bench.timing import Measured, in_turns
 from charlm.bench.train import MADE_TOKENS, NAIVE, OURS, trainer_on
+from charlm.errors import ConfigError
 from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.options import keywords
@@ -88,9 +89,14 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
     """Measure how fast test.txt is evaluated by a run, or by an untrained preset.
 
     Raises:
-        ConfigError: an unknown preset, or a model that has no naive path.
+        ConfigError: an unknown preset, one beside a run, or a model that has no naive path.
         DataError: a run or corpus that is not what was expected.
     """
+    if options.model is not None and options.arch != EvalBenchOptions.arch:
+        raise ConfigError(
+            f"--arch {options.arch}: is of an untrained model, and {options.model} is measured; "
+            "leave one out"
+        )
     n_threads, where = set_threads(options.threads), pick_device(options.device)
     with (
         corpus(options.data, n_tokens=MADE_TOKENS, seed=options.seed) as folder,

@@ -76,6 +76,14 @@ def test_an_evaluation_has_the_perplexity_of_eval_and_the_naive_path_agrees(
     assert bench.to_dict()["speed_up"] == bench.speed_up > 0
 
 
+def test_a_preset_beside_a_run_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        bench_eval(model="run", arch="char-large")
+    assert str(caught.value) == (
+        "--arch char-large: is of an untrained model, and run is measured; leave one out"
+    )
+
+
 def test_a_text_that_is_made_is_drawn_by_the_seed(tiny_run: Path) -> None:
     benches = [
         bench_eval(

@@ -56,6 +56,7 @@ class ListLayout(NamedTuple):
 
     format: str
     columns: tuple[str, ...]  # of a table; empty: from its header, or guessed
+    length_penalty: float | None = None  # taken out of the scores; None: the file does not say
 
 
 @dataclass(frozen=True)
@@ -227,9 +228,9 @@ def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str,
 
 def _parse_layout(lists: object, *, path: str | Path) -> ListLayout:
     if isinstance(lists, dict) and isinstance(lists.get("format"), str):
-        columns = lists.get("columns")
-        if _are_names(columns):
-            return ListLayout(lists["format"], tuple(columns))
+        columns, penalty = lists.get("columns"), lists.get("length_penalty")
+        if _are_names(columns) and (penalty is None or _is_number(penalty)):
+            return ListLayout(lists["format"], tuple(columns), penalty)
     raise DataError(
         f"{path}: lists is {shown(lists)}; expected format and columns, as charlm tune writes them"
     )

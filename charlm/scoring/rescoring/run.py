@@ -153,6 +153,12 @@ class ListRun:
             wanted = lattice_format(source.sample) or detect(source.sample, likely=likely).name
         if kept is None:
             return source, wanted
+        tuned_with = source.length_penalty if kept.length_penalty is None else kept.length_penalty
+        if wanted == kept.format and source.length_penalty != tuned_with:
+            source.notices.said_otherwise.append(
+                f"--length-penalty {source.length_penalty:g}: the weights were tuned on scores "
+                f"that were read with {tuned_with:g}, and fit no others; give that, or tune again"
+            )
         if self.options.format not in ("auto", kept.format):
             source.notices.said_otherwise.append(
                 f"--format {wanted}: the weights were tuned on lists of the format {kept.format}"

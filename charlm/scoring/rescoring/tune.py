@@ -91,9 +91,10 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
 
 def _recorded(weights: Weights, form: Format, *, options: TuneOptions, scorers: Scorers) -> Weights:
     """The weights with how lists of this format were read, and by what."""
-    is_said = options.column_names or options.format != "auto"
+    penalty = options.length_penalty
+    is_said = options.column_names or options.format != "auto" or penalty
     name = form.form if isinstance(form, LatticeLists) else form.name  # as --format has it
-    layout = ListLayout(name, options.column_names) if is_said else None
+    layout = ListLayout(name, options.column_names, penalty) if is_said else None
     return replace(
         weights,
         text=scorers.text_rules,

@@ -226,6 +226,20 @@ def test_what_is_said_of_lists_goes_before_what_weights_keep_and_is_told(
     assert [each.startswith(told) for each in notices.said_otherwise] == [True]
 
 
+def test_weights_tell_of_another_length_penalty_than_their_lists_were_read_with(
+    tmp_path: Path,
+) -> None:
+    weights, lists = tmp_path / "weights.json", tmp_path / "lists.jsonl"
+    row = {"sequences": ["a b", "a c"], "sequences_scores": [-0.5, -0.75], "lengths": [3, 3]}
+    lists.write_text(json.dumps({"id": "u", **row, "reference": "a c"}) + "\n")
+    charlm.tune(lists, refs="own", out=weights, folds=0, length_penalty=1.0)
+    assert charlm.score(lists, weights=weights, length_penalty=1).notices.said_otherwise == []
+    (told,) = charlm.score(lists, weights=weights).notices.said_otherwise
+    assert told.startswith("--length-penalty 0: the weights were tuned on scores that were read w")
+    weights.write_text(weights.read_text().replace("length_penalty", "of a later charlm"))
+    assert charlm.score(lists, weights=weights).notices.said_otherwise == []
+
+
 @pytest.mark.parametrize("kept", [["tsv"], {"format": 1, "columns": []}, {"format": "tsv"}])
 def test_a_layout_of_lists_that_is_none_is_refused(kept: object, tmp_path: Path) -> None:
     path = tmp_path / "weights.json"

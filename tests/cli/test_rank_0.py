@@ -41,7 +41,7 @@ def run_as(
         monkeypatch.setenv(name, str(number))
     for module in (train, evaluate, score, tune, serve):
         monkeypatch.setattr(module, module.__name__.rpartition(".")[2], do)
-    monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
+    monkeypatch.setattr("charlm.run.which.which_run", lambda model, **_: model)
     done = CliRunner().invoke(app, command)
     return done.exit_code, done.stdout, done.stderr
 
@@ -78,7 +78,7 @@ def test_a_stream_that_is_not_divided_is_noted(
     options: list[str], is_told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluate, "evaluate", lambda *_, **__: ())
-    monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
+    monkeypatch.setattr("charlm.run.which.which_run", lambda model, **_: model)
     done = CliRunner().invoke(app, [*COMMANDS["eval"], *options])
     note = "note: one stream is read by one process; --state sentence is divided\n"
     assert (done.exit_code, done.stderr) == (0, note if is_told else "")

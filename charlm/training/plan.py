@@ -274,7 +274,11 @@ def first_difference(
 
 
 def requested_changes(options: TrainOptions, settings: Settings) -> Settings:
-    """The changes to these settings that the options ask for; short options count as overrides."""
+    """The changes to these settings that the options ask for; short options count as overrides.
+
+    Raises:
+        ConfigError: malformed changes; a state that is carried too far for single sentences.
+    """
     short = {name: getattr(options, name) for name in ("epochs", "batch_size", "bptt")}
     recipe: Settings = {key: value for key, value in short.items() if value is not None}
     if options.lr is not None:
@@ -283,7 +287,14 @@ def requested_changes(options: TrainOptions, settings: Settings) -> Settings:
     changes = overridden(changes, options.overrides)
     if options.purpose != "sentences" or _learns_single_sentences(merged(settings, changes)):
         return changes
-    return merged({"recipe": {"batching": SENTENCES_ALONE}}, changes)
+    changes = merged({"recipe": {"batching": SENTENCES_ALONE}}, changes)
+    if not _learns_single_sentences(merged(settings, changes)):
+        reset = changes["recipe"]["batching"]["reset"]
+        raise ConfigError(
+            f"--for sentences: recipe.batching.reset={reset} is too rare for them; expected "
+            f"{OFTEN} or more; leave one out"
+        )
+    return changes
 
 
 def _learns_single_sentences(settings: Settings) -> bool:

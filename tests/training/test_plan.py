@@ -48,6 +48,9 @@ def test_a_model_for_sentences_begins_anew_at_half_of_their_ends() -> None:
     assert merged(kim, changes)["recipe"]["batching"] == batching
     options = TrainOptions(data="d", purpose="sentences", overrides=["recipe.batching.reset=.9"])
     assert requested_changes(options, kim)["recipe"]["batching"]["reset"] == 0.9
+    options = TrainOptions(data="d", purpose="sentences", overrides=["recipe.batching.reset=.1"])
+    with pytest.raises(ConfigError, match=r"reset=0.1 is too rare for them; expected 0.5 or more"):
+        requested_changes(options, kim)
 
 
 def test_a_model_for_sentences_is_so_when_streams_take_the_place_of_sentences() -> None:

@@ -27,7 +27,7 @@ from charlm.run.folder import (
     load_info,
     load_resumable,
 )
-from charlm.run.history import best_record, history_of, recorded_history
+from charlm.run.history import WARNING, best_record, history_of, recorded_history
 from charlm.run.stored_speller import load_speller
 from charlm.run.stored_weights import (
     check_header,
@@ -158,11 +158,11 @@ class _Files:
         return f"after {n_epochs} epochs, shapes as {RUN} describes"
 
     def log(self) -> str:
-        history = history_of(self.folder)
+        history = [_without_warning(record) for record in history_of(self.folder)]
         if not (self.folder / RESUME).is_file():
             raise _UncheckedError(f"{len(history)} epochs; no checkpoint to hold it against")
         try:
-            recorded = recorded_history(self.folder / RESUME)
+            recorded = list(map(_without_warning, recorded_history(self.folder / RESUME)))
         except DataError:
             raise _UncheckedError(f"not compared, since {RESUME} fits no more") from None
         # A training killed after writing its log has one record more, which --resume removes.
@@ -205,3 +205,10 @@ class _Files:
     @property
     def _is_unfinished(self) -> bool:
         return (self.folder / ENCODED).exists()
+
+
+def _without_warning(record: object) -> object:
+    """The record of an epoch without its warning, which comes after the epoch's checkpoint."""
+    if not isinstance(record, dict):
+        return record
+    return {name: value for name, value in record.items() if name != WARNING}

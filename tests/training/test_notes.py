@@ -13,6 +13,7 @@ import pytest
 from charlm.errors import ConfigError
 from charlm.run.folder import LOG
 from charlm.run.history import WARNING, history_of
+from charlm.run.verification import verified
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.prepare import prep
 from charlm.text.vocabulary.vocabulary import inventory_of
@@ -269,6 +270,15 @@ def test_a_run_with_a_warning_can_be_gone_on_with_and_keeps_it(
     assert train_toy(epochs=2, resume=True).is_finished
     assert (tmp_path / "run" / LOG).read_text() == before
     assert f'"{WARNING}"' in before
+
+
+@pytest.mark.parametrize("first_epoch", [1, 2])  # with the last epoch no checkpoint comes after it
+def test_a_warning_in_the_log_is_no_misfit(
+    train_toy: Callable[..., Any], tmp_path: Path, first_epoch: int
+) -> None:
+    train_toy(epochs=2, watcher=FullDisk(first_epoch))
+    assert f'"{WARNING}"' in (tmp_path / "run" / LOG).read_text()
+    assert verified(tmp_path / "run").misfits == ()
 
 
 def test_what_else_a_watcher_raises_ends_the_training(train_toy: Callable[..., Any]) -> None:

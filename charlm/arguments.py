@@ -9,7 +9,6 @@ TypeError deep inside it.
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
@@ -48,12 +47,13 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     names = list(parameters)
     takes_options = "__signature__" in vars(function)  # its annotations are types, not strings
     kinds = get_type_hints(function)
+    options: Any = vars(function).get("options_class", ())  # which may be given as one object
     if takes_options:
         kinds = {name: parameter.annotation for name, parameter in parameters.items()}
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if takes_options and len(args) == 1 and is_dataclass(args[0]):
+        if len(args) == 1 and isinstance(args[0], options):
             return function(*args, **kwargs)
         fitted = [_checked(value, kinds, name) for name, value in zip(names, args, strict=False)]
         named = {name: _checked(value, kinds, name) for name, value in kwargs.items()}
@@ -102,6 +102,8 @@ def _several(values: Any, kind: Any) -> Any:
     if one is not MISFIT:
         return (one,)
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        return MISFIT
+    if getattr(values, "ndim", 1) != 1:  # an array of one value, or a table, which gives its head
         return MISFIT
     fitted = tuple(_fitted(value, kind) for value in values)
     return MISFIT if any(each is MISFIT for each in fitted) else fitted

@@ -126,6 +126,7 @@ def keywords(
         call.__doc__ = f"{inspect.getdoc(function) or ''}\n\nOptions:\n{listed}\n"
         returns = inspect.signature(function).return_annotation
         vars(call)["__signature__"] = signature.replace(return_annotation=returns)
+        vars(call)["options_class"] = kind
         return cast("Function[P, Options, Result]", call)
 
     return decorate

@@ -17,6 +17,18 @@ from charlm.errors import ConfigError
 FUNCTIONS = [name for name in charlm.__all__ if name.islower() and name != "__version__"]
 
 
+class Frame:
+    """A table as pandas has it, which gives the names of its columns."""
+
+    ndim = 2
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["id", "sentence"])
+
+    def __repr__(self) -> str:
+        return "<Frame>"
+
+
 @pytest.fixture(scope="module")
 def model(tiny_run: Path) -> charlm.Model:
     return charlm.load(tiny_run, device="cpu")
@@ -31,6 +43,12 @@ def model(tiny_run: Path) -> charlm.Model:
         ("score_many", 3, "sentences: found 3; expected a string or a list of strings"),
         ("score_many", [None], "sentences: found [None]; expected a string or a list of strings"),
         ("score_many", b"a", "sentences: found b'a'; expected a string or a list of strings"),
+        (
+            "score_many",
+            np.array("a"),
+            "sentences: found array('a', dtype='<U1'); expected a string or a list of strings",
+        ),
+        ("score_many", Frame(), "sentences: found <Frame>; expected a string or a list of strings"),
         ("neighbours", ["a", "b"], "word: found ['a', 'b']; expected a string, not several"),
         ("vectors", {"a": 1}, "words: found {'a': 1}; expected a string or a list of strings"),
         ("sample", "3", "n: found '3'; expected a whole number"),
@@ -79,6 +97,13 @@ def test_no_argument_of_a_public_function_goes_unseen(name: str) -> None:
     for option in inspect.signature(function).parameters:
         with pytest.raises(ConfigError, match=rf"^{option}: found <object "):
             function(**{option: object()})
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("load", "export")])
+def test_a_result_in_the_place_of_a_path_is_no_options(name: str, tiny_run: Path) -> None:
+    first = next(iter(inspect.signature(getattr(charlm, name)).parameters))
+    with pytest.raises(ConfigError, match=rf"^{first}: found Verification\("):
+        getattr(charlm, name)(charlm.info(tiny_run, verify=True))
 
 
 class TwoLines:

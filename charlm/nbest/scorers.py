@@ -182,6 +182,6 @@ class FunctionScorer:
 def _numbers(answer: object) -> LogProbs:
     """A function's results as numbers; NaN for anything that is not one."""
     try:
-        return np.array(answer, np.float64)
-    except (TypeError, ValueError):
+        return np.asarray(answer, np.float64).copy()
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor with a gradient
         return np.array([np.nan])

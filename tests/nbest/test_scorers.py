@@ -1,10 +1,13 @@
 """N-gram models, mixtures and a user's own function as scorers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from charlm.errors import DataError
 from charlm.nbest.scorer import Words
@@ -94,3 +97,10 @@ def test_a_function_that_gives_no_numbers_is_one_line(answer: object) -> None:
     scorer = FunctionScorer(lambda sentences: answer)  # type: ignore[arg-type,return-value]
     with pytest.raises(DataError, match="scorer 'own': .*expected"):
         scorer.score([["a"]])
+
+
+@pytest.mark.parametrize("kind", [torch.clone, list])
+def test_a_tensor_with_a_gradient_is_one_line(kind: Callable[[Tensor], Any]) -> None:
+    answer = kind(torch.zeros(2, requires_grad=True))
+    with pytest.raises(DataError, match="for a sentence of 1 words; expected 2 numbers"):
+        FunctionScorer(lambda _: [answer]).score([["a"]])

@@ -146,7 +146,7 @@ class LoadedModel(StatefulModel):
         Raises:
             DataError: a line end, `<s>` or `</s>` within it.
         """
-        sentence = sentence.removesuffix("\n")  # as an open file gives its lines
+        sentence = sentence.removesuffix("\n").removesuffix("\r")  # as files give their lines
         if "\n" in sentence:
             raise DataError(
                 f"sentence {sentence[:40]!r}: found a line end; expected one sentence "

@@ -106,11 +106,20 @@ def test_evaluating_a_file_gives_the_same_total(model: Model, corpus_dir: Path) 
     assert total == pytest.approx(evaluation.by_state["sentence"].sums.log10_prob, abs=1e-4)
 
 
-def test_the_lines_of_an_open_file_are_sentences(model: Model, corpus_dir: Path) -> None:
+def _bigrams(corpus_dir: Path, folder: Path) -> Path:
+    charlm.ngram_baseline(data=corpus_dir, order=2, out=folder / "kn.arpa")
+    return folder / "kn.arpa"
+
+
+def test_the_lines_of_an_open_file_are_sentences(
+    model: Model, corpus_dir: Path, tmp_path: Path
+) -> None:
     lines = (corpus_dir / "test.txt").read_text().splitlines()
     with (corpus_dir / "test.txt").open() as file:
         assert model.score_many(file) == model.score_many(lines)
     assert model.tokens("the cat\n") == ["the", "cat"]
+    kn = charlm.load(_bigrams(corpus_dir, tmp_path))  # which has no text rules
+    assert kn.tokens("the cat\r\n") == kn.tokens("the cat\r") == ["the", "cat"]
     with pytest.raises(DataError, match="found a line end"):
         model.tokens("the cat\n\n")
 

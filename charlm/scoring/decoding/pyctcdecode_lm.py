@@ -7,6 +7,7 @@ a whole beam.
 """
 
 import math
+from numbers import Real
 
 from charlm.arguments import checked_call
 from charlm.scoring.decoding.prefixes import PrefixSums
@@ -78,7 +79,7 @@ class PyctcdecodeLM:
         """Change alpha, beta, unk_score_offset or score_boundary, as pyctcdecode's own does."""
         for name in ("alpha", "beta", "unk_score_offset"):
             value = params.get(name)
-            if isinstance(value, int | float):
+            if isinstance(value, Real):
                 setattr(self, name, float(value))
         if isinstance(params.get("score_boundary"), bool):
             self.score_boundary = bool(params["score_boundary"])

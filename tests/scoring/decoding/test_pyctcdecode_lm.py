@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from charlm.decoders import PyctcdecodeLM, StatefulModel
@@ -75,6 +76,8 @@ def test_settings_change_as_the_decoder_changes_them(load: Load) -> None:
     lm = PyctcdecodeLM(load("run"))
     lm.reset_params(alpha=0.1, beta=2, unk_score_offset=None)
     assert (lm.alpha, lm.beta, lm.unk_score_offset) == (0.1, 2.0, -10.0)
+    lm.reset_params(alpha=np.float32(0.5), beta=np.int64(3))  # from a grid of NumPy's
+    assert (lm.alpha, lm.beta) == (0.5, 3.0)
 
 
 def test_a_model_without_states_is_refused() -> None:

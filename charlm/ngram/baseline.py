@@ -74,12 +74,13 @@ class Baseline(ShortRepr):
     model: ModelInfo
     out: Path | None
     texts: tuple[Evaluation, ...]
+    n_bytes: int | None = None  # of the file as it was written; None without one
 
     def to_dict(self) -> dict[str, object]:
         return {
             "model": self.model.to_dict(),
             "out": None if self.out is None else str(self.out),
-            "n_bytes": None if self.out is None else self.out.stat().st_size,
+            "n_bytes": self.n_bytes,
             "texts": [text.to_dict() for text in self.texts],
         }
 
@@ -129,7 +130,8 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
         texts.append(result)
         if options.on_text is not None:
             options.on_text(result)
-    return Baseline(info, None if options.out is None else Path(options.out), tuple(texts))
+    out = None if options.out is None else Path(options.out)
+    return Baseline(info, out, tuple(texts), None if out is None else out.stat().st_size)
 
 
 def _check(files: Sequence[str | Path], options: NgramOptions) -> None:

@@ -139,6 +139,20 @@ def test_the_settings_of_a_preset_are_shown_as_set_changes_it() -> None:
     assert json.loads(run("--list", "rnn", *changes, "--json").output)["context"]["type"] == "gru"
 
 
+def test_the_settings_of_a_preset_are_shown_as_options_of_their_own_change_it() -> None:
+    options = ("--epochs", "3", "--batch-size", "7", "--bptt", "9", "--lr", ".5", "--for")
+    recipe = json.loads(run("--list", "char-small", *options, "sentences", "--json").output)[
+        "recipe"
+    ]
+    assert [recipe[name] for name in ("epochs", "batch_size", "bptt")] == [3, 7, 9]
+    assert (recipe["optimiser"]["lr"], recipe["batching"]["reset"]) == (0.5, 0.5)
+    failed = run("--list", "char-small", "--epochs", "0")
+    assert (failed.exit_code, failed.output) == (
+        1,
+        "charlm: option 'epochs' of recipe is 0; expected 1 to 100000\n",
+    )
+
+
 def test_an_option_holds_for_the_part_that_is_named_after_it_as_in_a_training() -> None:
     changes = ("--set", "context.dim=77", "--set", "context.type=gru")
     context = json.loads(run("--list", "char-small", *changes, "--json").output)["context"]

@@ -1,16 +1,24 @@
 """`charlm train --list`: the presets by paper, or all settings of one."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
 from charlm.cli import output
+from charlm.training.train_options import TrainOptions
 
 HELP = (
     "Show the presets, by paper; with a NAME all settings of that preset as --set changes them, "
     "with ranges and meanings. Nothing is trained."
 )
+# The options of a training that are settings, and where; their values are still as they were typed.
+SHORT = {
+    "epochs": "recipe.epochs",
+    "batch_size": "recipe.batch_size",
+    "bptt": "recipe.bptt",
+    "lr": "recipe.optimiser.lr",
+}
 COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
 NOTE = """\
@@ -28,7 +36,7 @@ def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
     """
     as_json = bool(given.get("as_json"))
     if name:
-        _show_settings(name, overrides=given.get("overrides") or (), as_json=as_json)
+        _show_settings(name, given=given, as_json=as_json)
         return
     from charlm.presets.listing import preset_facts
 
@@ -50,13 +58,19 @@ def _shown(ppl: float | None) -> str:
     return "-" if ppl is None else f"{ppl:.2f}"
 
 
-def _show_settings(name: str, *, overrides: Sequence[str], as_json: bool) -> None:
+def _show_settings(name: str, *, given: Mapping[str, Any], as_json: bool) -> None:
+    from charlm.presets import preset
+    from charlm.training.plan import requested_changes
     from charlm.training.preset_settings import all_settings, described_settings
 
+    short = [f"{place}={given[option]}" for option, place in SHORT.items() if option in given]
+    overrides = (*short, *(given.get("overrides") or ()))
+    asked = TrainOptions(data="", purpose=given.get("purpose"), overrides=overrides)
+    changes = requested_changes(asked, preset(name))
     if as_json:
-        output.write_json(all_settings(name, overrides))
+        output.write_json(all_settings(name, changes))
         return
-    settings = described_settings(name, overrides)
+    settings = described_settings(name, changes)
     rows = [(f"{each.name}={_as_set(each.value)}", each.values, each.meaning) for each in settings]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for row in rows:

@@ -3,7 +3,7 @@
 Ranges and meanings come from the annotations of the parts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -18,7 +18,6 @@ from charlm.settings import (
     inner_family,
     merged,
     options_of,
-    overridden,
 )
 from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -39,13 +38,13 @@ class DescribedSetting:
     meaning: str
 
 
-def all_settings(name: str, overrides: Sequence[str] = ()) -> Settings:
-    """The settings of a preset with `--set` overrides, as its run would store them.
+def all_settings(name: str, changes: Settings | None = None) -> Settings:
+    """The settings of a preset with these changes, as its run would store them.
 
     Raises:
-        ConfigError: no such preset, or no model can be built with the overrides.
+        ConfigError: no such preset, or no model can be built with the changes.
     """
-    settings = merged(preset(name), overridden({}, overrides))
+    settings = merged(preset(name), changes or {})
     with without_memory():
         _, parts = build_model(settings, _words())
     if "cutoffs" in parts["output"]:  # not those chosen by the counts of made-up words
@@ -61,13 +60,13 @@ def _words() -> Inventory:
     return Inventory(words, (1,) * N_WORDS, ("a",), morphs=morphs)
 
 
-def described_settings(name: str, overrides: Sequence[str] = ()) -> list[DescribedSetting]:
+def described_settings(name: str, changes: Settings) -> list[DescribedSetting]:
     """The settings of `all_settings`, one after the other, described.
 
     Raises:
         ConfigError: as `all_settings`.
     """
-    settings = all_settings(name, overrides)
+    settings = all_settings(name, changes)
     recipe = settings["recipe"]
     found: list[DescribedSetting] = []
     for place, family in PARTS.items():

@@ -196,6 +196,7 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     info = load_info(folder)
     inventory = load_words(folder, info)
     model = empty_model(folder, settings=info.settings, inventory=inventory)
+    before = _identity(folder / MODEL)
     epoch = load_weights(model, folder / MODEL).get("epoch")
     try:
         model.output.check_loaded()
@@ -203,6 +204,9 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
         raise DataError(f"{folder / MODEL}: {error}") from None
     if type(epoch) is not int:
         raise DataError(f"{folder / MODEL}: says no epoch; expected what `charlm train` writes")
+    sha256 = sha256_of(folder / MODEL)
+    if _identity(folder / MODEL) != before:  # a training has saved better ones meanwhile
+        return load_run(folder, device=device)
     model.to(device or torch.device("cpu")).eval()
     return LoadedRun(
         path=folder,
@@ -210,8 +214,16 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
         inventory=inventory,
         model=model,
         epoch=epoch,
-        weights_sha256=sha256_of(folder / MODEL),
+        weights_sha256=sha256,
     )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from one that takes its place; None without a file."""
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def load_words(folder: Path, info: RunInfo) -> Inventory:

@@ -138,7 +138,8 @@ class _Files:
             self._words()
             epoch = self._best_epoch(load_run(self.folder).epoch)
             raise _UncheckedError(f"no hash, as in charlm 0.1; weights of epoch {epoch} that fit")
-        if found != recorded:
+        # A training that goes on may have saved better weights since run.json was read.
+        if found not in (recorded, load_info(self.folder).weights_sha256):
             mend = "; if the training was killed, --resume mends it" if self._is_unfinished else ""
             raise DataError(f"{path}: sha256 {found[:SHOWN]}; expected {recorded[:SHOWN]}{mend}")
         return f"epoch {self._best_epoch(read_meta(path).get('epoch'))}, sha256 as recorded"

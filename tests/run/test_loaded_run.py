@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from charlm.errors import DataError
+from charlm.run import stored_weights
 from charlm.run.folder import MODEL, RUN, VOCABULARY
 from charlm.run.stored_weights import load_run, read_tensors, write_tensors
 from charlm.text.io.files import sha256_of
@@ -30,6 +32,24 @@ def test_a_run_is_loaded_with_all_that_it_says(tiny_run: Path) -> None:
     assert run.oov_input == "unk"
     assert not run.model.training
     assert all(torch.equal(tensors[n], t) for n, t in run.model.state_dict().items())
+
+
+def test_weights_that_a_training_replaces_meanwhile_are_read_again(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = shutil.copytree(tiny_run, tmp_path / "run")
+    tensors, meta = read_tensors(run / MODEL)
+    better = {name: tensor + 1 for name, tensor in tensors.items()}
+
+    def hashed(path: Path) -> str:
+        if read_tensors(path)[1] == meta:
+            write_tensors(path, better, meta={**meta, "epoch": 2})
+        return sha256_of(path)
+
+    monkeypatch.setattr(stored_weights, "sha256_of", hashed)
+    found = load_run(run)
+    assert (found.epoch, found.weights_sha256) == (2, sha256_of(run / MODEL))
+    assert all(torch.equal(better[n], t) for n, t in found.model.state_dict().items())
 
 
 def test_loading_a_run_draws_nothing_from_the_callers_generator(

@@ -1,6 +1,7 @@
 """Verifying a run's files against what it recorded: what no longer fits, what cannot be checked."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from charlm.run import verification
 from charlm.run.folder import (
     CARD,
     CURVE,
@@ -18,12 +20,13 @@ from charlm.run.folder import (
     RUN,
     SPELLER_WEIGHTS,
     VOCABULARY,
+    RunInfo,
 )
 from charlm.run.stored_speller import SpellerInfo, empty_speller
-from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.run.stored_weights import load_words, read_tensors, save_best, write_tensors
 from charlm.run.verification import FileCheck, verified
 from charlm.text.io.files import sha256_of
-from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.train_speller import SETTINGS
 
 Damage = Callable[[Path], object]
@@ -100,6 +103,21 @@ def test_the_files_of_a_finished_run_fit(tiny_run: Path) -> None:
         CURVE: drawn,
     }
     assert verified(tiny_run).misfits == ()
+
+
+def test_better_weights_that_a_training_saves_meanwhile_fit(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = shutil.copytree(tiny_run, tmp_path / "run")
+    (run / ENCODED).mkdir()
+
+    def saved_meanwhile(folder: Path, info: RunInfo) -> Inventory:
+        tensors, meta = read_tensors(folder / MODEL)
+        save_best(folder, {name: tensor + 1 for name, tensor in tensors.items()}, meta=meta)
+        return load_words(folder, info)
+
+    monkeypatch.setattr(verification, "load_words", saved_meanwhile)
+    assert verified(run).misfits == ()
 
 
 DAMAGES: dict[str, tuple[Damage, str, str]] = {

@@ -53,7 +53,7 @@ def _step_seconds(trainer: Trainer) -> float:
     progress.position = copy(position)
     trainer.begin_epoch()
     times = []
-    for probe in trainer.stepping.probes(trainer.batches.from_step(0), n=PROBES):
+    for probe in trainer.stepping.probes(trainer.batches.typical(), n=PROBES):
         clock = time.perf_counter()
         probe()
         times.append(time.perf_counter() - clock)

@@ -169,6 +169,10 @@ class Batches(ABC):
         """The batches from this step on."""
         return map(self.batch, range(step, len(self)))
 
+    def typical(self) -> Iterator[Batch]:
+        """The batches of the epoch, those first that take about as long as the mean."""
+        return self.from_step(0)
+
     def _batch_of(self, inputs: Ids, targets: Ids, *, step: int) -> Batch:
         """The batch with these input form ids and form ids to predict (−1: none), both (T, B)."""
         n_words, columns = self.source.inventory.n_words, self.source.ranks.columns
@@ -323,6 +327,13 @@ class SentenceBatches(Batches):
         by_length = [pool[np.argsort(self.lengths[pool], kind="stable")] for pool in pools]
         self.order = np.concatenate(by_length)
         self.turns = generator.permutation(len(self))
+
+    def typical(self) -> Iterator[Batch]:
+        """Those with about the mean number of words first; most are much shorter or longer."""
+        firsts = np.arange(0, len(self.order), self.source.batch_size)
+        n_words = np.add.reduceat(self.lengths[self.order], firsts)[self.turns]
+        nearest = np.argsort(np.abs(n_words - n_words.mean()), kind="stable")
+        return map(self.batch, nearest.tolist())
 
     def batch(self, step: int) -> Batch:
         first = int(self.turns[step]) * self.source.batch_size

@@ -19,7 +19,9 @@ from charlm.training.loop.estimate import (
     peak_memory,
     slots_of,
 )
+from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.recipe import build_recipe
 from charlm.training.train import Silence
 
@@ -93,6 +95,33 @@ def test_a_validation_of_several_chunks_is_reckoned_from_the_second(
     assert n_tokens > 3 * 8
     costs = [cost.seconds_per_validation for _, cost in listener.costs]
     assert costs == pytest.approx([100.0 + 3.0 * n_tokens / 8] * 3)
+
+
+def test_steps_of_sentences_are_reckoned_from_sentences_of_middling_length(
+    train_toy: Callable[..., Any], tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token takes a second."""
+    now, n_tokens = 0.0, 0
+    gradients = EagerStep.gradients
+
+    def timed(self: EagerStep, batch: Batch) -> None:
+        nonlocal now
+        now += batch.n_tokens
+        gradients(self, batch)
+
+    class Reckoner(Silence):
+        def started(self, trainer: Trainer, *, cost: Estimate, **_: object) -> None:
+            nonlocal n_tokens
+            n_tokens = len(trainer.batches.source.text.ids)
+            costs.append(cost.seconds)
+
+    costs: list[float] = []
+    monkeypatch.setattr(estimating.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(EagerStep, "gradients", timed)
+    overrides = (*tiny, "recipe.batching.type=sentences")
+    for seed in range(3):
+        train_toy(f"{seed}", overrides=overrides, batch_size=2, seed=seed, watcher=Reckoner())
+    assert costs == pytest.approx([2 * n_tokens] * 3, rel=0.15)  # of two epochs
 
 
 @pytest.mark.parametrize(

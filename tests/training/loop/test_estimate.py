@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import Tensor
 
+from charlm.model.outputs.softmax import Softmax
 from charlm.scoring.likelihood import nll
 from charlm.training import session
 from charlm.training.loop import estimate as estimating
@@ -122,6 +124,35 @@ def test_steps_of_sentences_are_reckoned_from_sentences_of_middling_length(
     for seed in range(3):
         train_toy(f"{seed}", overrides=overrides, batch_size=2, seed=seed, watcher=Reckoner())
     assert costs == pytest.approx([2 * n_tokens] * 3, rel=0.15)  # of two epochs
+
+
+def test_an_nll_that_few_steps_compute_is_not_taken_for_a_part_of_each(
+    train_toy: Callable[..., Any], tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nll over all words takes 100 s, a step 1 s without it."""
+    now = 0.0
+    gradients, nll_of = EagerStep.gradients, Softmax.nll
+
+    def timed(self: EagerStep, batch: Batch) -> None:
+        nonlocal now
+        now += 1.0
+        gradients(self, batch)
+
+    def slow(self: Softmax, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        nonlocal now
+        now += 100.0
+        return nll_of(self, h_NH, words_N)
+
+    class Reckoner(Silence):
+        def started(self, trainer: Trainer, *, cost: Estimate, **_: object) -> None:
+            costs.append(cost.seconds_per_step)
+
+    costs: list[float] = []
+    monkeypatch.setattr(estimating.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(EagerStep, "gradients", timed)
+    monkeypatch.setattr(Softmax, "nll", slow)
+    train_toy(overrides=(*tiny, "recipe.criterion.type=nce"), epochs=1, watcher=Reckoner())
+    assert costs == [1.0]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import torch
 
 from charlm.errors import DataError
 from charlm.model.build import build_model
+from charlm.model.contract import Encoder
 from charlm.run.card import save_card
 from charlm.run.curve import save_curve
 from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
@@ -172,6 +173,7 @@ def train_on(
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
+        _note_cut_words(trainer, watcher)
         _note_settings(trainer, begun.plan, watcher=watcher)
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
     _run_epochs(trainer, begun, check_lock=check_lock, is_over=is_over, watcher=watcher)
@@ -188,11 +190,6 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
     if not plan.stored:
         for sign in inventory.signs:
             watcher.note(sign)
-    longest = inventory.max_word_length
-    if n_cut := inventory.n_cut_words:
-        watcher.note(
-            f"{n_cut} words are longer than {longest} characters and read by their first {longest}"
-        )
 
 
 def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
@@ -370,6 +367,16 @@ def _run_epochs(
         if is_set:
             _save_card_and_curve(trainer, begun)
         remove_encoded(folder, watcher)
+
+
+def _note_cut_words(trainer: Trainer, watcher: Watcher) -> None:
+    """Note words of which a model that reads spelling does not read the end."""
+    inventory, modules = trainer.inventory, trainer.model.modules()
+    longest, n_cut = inventory.max_word_length, inventory.n_cut_words
+    if n_cut and any(isinstance(each, Encoder) and each.reads_spelling for each in modules):
+        watcher.note(
+            f"{n_cut} words are longer than {longest} characters and read by their first {longest}"
+        )
 
 
 def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:

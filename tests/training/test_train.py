@@ -205,6 +205,10 @@ def test_words_too_long_to_be_read_whole_are_told(train_toy: TrainToy, tmp_path:
     notes: list[str] = []
     train_toy(data=data, epochs=1, notes=notes)
     assert notes == ["1 words are longer than 65 characters and read by their first 65"]
+    notes.clear()
+    options = {"arch": "word-small", "overrides": ("encoder.dim=3", "context.dim=5")}
+    train_toy("words", data=data, epochs=1, notes=notes, **options)
+    assert notes == []  # it reads no spelling
 
 
 def test_a_run_that_another_training_holds_is_refused(train_toy: TrainToy, tmp_path: Path) -> None:

@@ -158,8 +158,9 @@ class _Worker:
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, int]) -> None:
         # A file without a name: a pipe that nobody reads before the end may fill, and stop it.
         self.stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `kill`
+        folders = [each for each in sys.path if isinstance(each, str)]  # as Python does
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", PROGRAM.format(path=sys.path), *command],
+            [sys.executable, "-P", "-c", PROGRAM.format(path=folders), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.stderr,

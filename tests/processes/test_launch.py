@@ -78,6 +78,7 @@ def test_a_started_process_imports_what_this_one_does_whatever_lies_beside_it(
 ) -> None:
     (tmp_path / "typer.py").write_text("raise SystemExit('not this one')")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])  # a Path, which Python passes over
     alone = Group(work=Work("the test", ("no-command",), "end"))
     with pytest.raises(ProcessError) as caught, launched(["cpu", "cpu"], alone=alone):
         raise AssertionError("it is alone")

@@ -102,12 +102,12 @@ class Sampled(Criterion):
         own_N = words_N.clamp(min=0)
         true_N = output.word_scores(h_NH, own_N).float() - log_kq_V[own_N]
         false_NK = output.scores(h_NH, noise_K).float() - log_kq_V[noise_K]
-        loss_N = self.loss(true_N, false_NK, is_own_NK=noise_K == own_N[:, None])
+        loss_N = self.loss(true_N, false_NK)
         return Losses(torch.where(words_N >= 0, loss_N, 0.0), None)
 
     @abstractmethod
-    def loss(self, true_N: Tensor, false_NK: Tensor, *, is_own_NK: Tensor) -> Tensor:
-        """The loss of each position; `is_own_NK`: where a noise word is the word itself."""
+    def loss(self, true_N: Tensor, false_NK: Tensor) -> Tensor:
+        """The loss of each position."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class NoiseContrastive(Sampled):
     is_self_normalised = True
     noise: NoiseWords = 100
 
-    def loss(self, true_N: Tensor, false_NK: Tensor, *, is_own_NK: Tensor) -> Tensor:
+    def loss(self, true_N: Tensor, false_NK: Tensor) -> Tensor:
         return functional.softplus(-true_N) + functional.softplus(false_NK).sum(dim=1)
 
 
@@ -129,13 +129,13 @@ class NoiseContrastive(Sampled):
 class SampledSoftmax(Sampled):
     """The cross-entropy over the word and k noise words (Jean et al., 2015), scores less log k·q.
 
-    A noise word that equals the word itself is ignored.
+    A noise word that equals the word itself counts, too, so that at the minimum exp(s) is in
+    proportion to the probability, whatever k is; else a frequent word would lack its share.
     """
 
     noise: NoiseWords = 1000
 
-    def loss(self, true_N: Tensor, false_NK: Tensor, *, is_own_NK: Tensor) -> Tensor:
-        false_NK = false_NK.masked_fill(is_own_NK, -torch.inf)
+    def loss(self, true_N: Tensor, false_NK: Tensor) -> Tensor:
         return torch.cat([true_N[:, None], false_NK], dim=1).logsumexp(dim=1) - true_N
 
 

@@ -1,6 +1,7 @@
 """Criteria against closed forms on a few words, and the scores that they lead to."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Output
+from charlm.training.recipe import criteria
 from charlm.training.recipe.criteria import (
     CRITERIA,
     CrossEntropy,
@@ -121,7 +123,7 @@ def test_the_sampled_softmax_is_that_over_the_word_and_the_noise_by_hand() -> No
     s = [x - math.log(4 * q) for x, q in zip(output.s_V.tolist(), UNIGRAMS.tolist(), strict=True)]
     expected = []
     for w in WORDS.tolist():
-        others = [math.exp(s[n]) for n in noise.tolist() if n != w]
+        others = [math.exp(s[n]) for n in noise.tolist()]
         expected.append(-math.log(math.exp(s[w]) / (math.exp(s[w]) + sum(others))) if w >= 0 else 0)
     assert losses.loss_N.tolist() == pytest.approx(expected, rel=1e-5)
 
@@ -134,10 +136,29 @@ def test_the_gradient_of_the_sampled_softmax_nears_that_of_the_softmax() -> None
     sampled = output.s_V.grad
     output.s_V.grad = None
     output.nll(h, WORDS).sum().backward()
-    # The word itself does not count as noise, so that each gradient lacks its own share.
-    assert sampled is not None
     assert output.s_V.grad is not None
-    assert torch.sign(sampled).tolist() == torch.sign(output.s_V.grad).tolist()
+    torch.testing.assert_close(sampled, output.s_V.grad, atol=0.01, rtol=0)
+
+
+def test_the_sampled_softmax_ends_at_the_probabilities_with_any_number_of_noise_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over all draws of two noise words the gradient is 0 where exp(s) is twice p."""
+    n_times = torch.tensor([2, 4, 6, 5, 3])
+    words, output = torch.arange(N_WORDS).repeat_interleave(n_times), Table()
+    output.s_V.data = (n_times / 10).log()
+    mean = torch.zeros(N_WORDS)
+    for pair in product(range(N_WORDS), repeat=2):
+        noise = torch.tensor(pair)
+        monkeypatch.setattr(
+            criteria, "drawn_noise", lambda *_, noise=noise, **__: (noise, (2 * UNIGRAMS).log())
+        )
+        losses = SampledSoftmax(noise=2).losses(
+            torch.zeros(len(words), 2), words, output=output, unigrams_V=UNIGRAMS
+        )
+        (gradient,) = torch.autograd.grad(losses.loss_N.sum(), output.s_V)
+        mean += UNIGRAMS[noise].prod() * gradient
+    torch.testing.assert_close(mean, torch.zeros(N_WORDS), atol=1e-5, rtol=0)
 
 
 def test_noise_is_drawn_as_often_as_the_unigrams_to_their_power_say() -> None:

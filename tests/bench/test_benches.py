@@ -3,15 +3,18 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from charlm import evaluate
-from charlm.bench.evaluate import bench_eval
-from charlm.bench.kn import bench_kn
+from charlm.bench.evaluate import EvalBench, bench_eval
+from charlm.bench.flops import forward_flops
+from charlm.bench.kn import ESTIMATE, KENLM, LMPLZ, QUERY, KnBench, bench_kn
 from charlm.bench.machine import FLOPS
 from charlm.bench.prep import bench_prep
 from charlm.bench.timing import Timing
-from charlm.bench.train import LIMIT, NAIVE, OURS, TrainBench, bench_train
+from charlm.bench.train import LIMIT, NAIVE, OURS, TrainBench, bench_train, trainer_on
 from charlm.errors import ConfigError, DataError
+from charlm.presets import preset
 
 
 def bench_of(timings: dict[str, Timing]) -> TrainBench:
@@ -52,12 +55,63 @@ def test_ratios_and_shares_are_those_of_the_medians() -> None:
     assert "timings" not in written
 
 
-def test_a_training_is_measured_on_the_text_that_is_given(corpus_dir: Path) -> None:
-    bench = bench_train(data=corpus_dir, steps=1, repetitions=1, threads=1, device="cpu")
-    n_tokens = sum(len(line.split()) + 1 for line in (corpus_dir / "train.txt").open())
-    assert (bench.n_tokens, bench.n_steps, bench.data) == (n_tokens, 1, str(corpus_dir))
+def test_an_evaluation_is_compared_by_the_tokens_of_each_path() -> None:
+    bench = EvalBench(
+        model="m",
+        data="made",
+        machine="m",
+        device="cpu",
+        threads=1,
+        n_tokens=100,
+        n_naive_tokens=10,
+        ppl=9.0,
+        log10_prob_difference=0.0,
+        flops=5_000_000,
+        timings={
+            OURS: Timing((2.0, 1.0, 9.0), 1, (1.0,)),
+            NAIVE: Timing((1.0,), 1, (1.0,)),
+            LIMIT: Timing((0.5,), 1, (1.0,)),
+        },
+    )
+    assert bench.speed_up == pytest.approx(5.0)  # 0.1 s a token against 0.02
+    assert bench.share_of_peak == pytest.approx(5e6 / 2.0 / (FLOPS / 0.5))
+    speeds = [bench.paths()[name]["tokens_per_second"] for name in (OURS, NAIVE)]
+    assert speeds == [50.0, 10.0]
+
+
+def test_kneser_ney_is_compared_with_lmplz_and_each_path_with_its_own_tokens() -> None:
+    seconds = {ESTIMATE: 3.0, LMPLZ: 1.5, QUERY: 2.0, KENLM: 4.0}
+    bench = KnBench(
+        data="made",
+        order=3,
+        n_tokens=60,
+        n_queries=8,
+        n_ngrams=9,
+        timings={name: Timing((each,), 1, (each,)) for name, each in seconds.items()},
+    )
+    assert bench.ratio_to_lmplz == 2.0
+    speeds = [bench.paths()[name]["tokens_per_second"] for name in seconds]
+    assert speeds == [20.0, 40.0, 4.0, 2.0]
+
+
+def test_a_training_is_measured_on_the_text_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("a b b\n" * 400)  # 80 tokens for each of 20 streams
+    bench = bench_train(
+        data=tmp_path, steps=2, repetitions=1, threads=1, device="cpu", precision="fp32"
+    )
+    assert (bench.n_tokens, bench.n_steps, bench.data) == (2 * 20 * 35, 2, str(tmp_path))
     assert bench.n_parameters > 1_000_000
     assert bench.timings[OURS].peak_bytes > 0
+    assert bench.forms_per_step == 3  # a, b and </s>
+    trainer = trainer_on(
+        tmp_path,
+        settings=preset("char-small"),
+        device=torch.device("cpu"),
+        precision="fp32",
+        seed=1,
+    )
+    forward = forward_flops(trainer.model, trainer.batches.batch(0).forms, n_positions=20 * 35)
+    assert bench.flops_per_token == pytest.approx(3 * forward / (20 * 35))
 
 
 def test_a_text_too_short_for_the_steps_is_refused(corpus_dir: Path) -> None:
@@ -101,7 +155,8 @@ def test_kneser_ney_is_measured_by_itself_where_there_is_no_lmplz(
     bench = bench_kn(data=corpus_dir, order=3, repetitions=1)
     written = bench.to_dict()
     assert bench.ratio_to_lmplz is None
-    assert written["n_queries"] == 14
+    n_tokens = sum(len(line.split()) + 1 for line in (corpus_dir / "train.txt").open())
+    assert (written["n_tokens"], written["n_queries"]) == (n_tokens, 14)
     assert isinstance(written["paths"], dict)
     assert {"estimate", "query"} <= set(written["paths"])
 

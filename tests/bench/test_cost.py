@@ -1,6 +1,8 @@
 """The cost of training over a range of settings: what varies, and that parts sum to a step."""
 
+import time
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -34,6 +36,15 @@ def test_a_setting_is_varied_and_changes_the_model() -> None:
     assert [cost.value for cost in bench.costs] == ["8", "16"]
     assert all(sum(cost.shares.values()) == pytest.approx(1.0) for cost in bench.costs)
     assert all(cost.tokens_per_second > 0 and cost.peak_bytes > 0 for cost in bench.costs)
+
+
+def test_speed_and_shares_are_those_of_the_steps_that_are_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "perf_counter", count().__next__)  # a second between two looks
+    (cost,) = bench_cost("context.dim=8", arch="word-small", overrides=SMALL[1:], steps=3).costs
+    assert (cost.tokens_per_second, cost.seconds_per_step) == (2 * 5, 1)
+    assert cost.shares == {"encoder": 2 / 6, "context": 2 / 6, "output": 1 / 6, "update": 1 / 6}
 
 
 def test_a_gpus_steps_of_each_shape_are_recorded_before_any_is_measured(

@@ -1,10 +1,15 @@
 """What the benchmark of steps reports besides times, and what it refuses."""
 
 import json
+from collections.abc import Callable
 
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
+from charlm.bench import step
+from charlm.bench.machine import FLOPS, product
 from charlm.bench.step import PRODUCTS, STEPS, StepBench, bench_step
 from charlm.bench.timing import Timing
 from charlm.cli import app
@@ -27,6 +32,29 @@ def test_steps_and_products_are_timed_on_a_beam() -> None:
     value = json.loads(result.stdout)
     assert (value["n_rows"], value["n_steps"], value["n_words"]) == (3, 1, 10_000)
     assert all(each["seconds"][0] > 0 for each in value["paths"].values())
+
+
+def test_the_products_are_those_of_all_layers_but_the_first_words_and_of_the_softmax(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flops: list[int] = []
+
+    def counted(paths: dict[str, Callable[[], None]], *, repetitions: int) -> dict[str, Timing]:
+        with FlopCounterMode(display=False) as counter:
+            paths[PRODUCTS]()
+        flops.append(counter.get_total_flops())
+        return dict.fromkeys(paths, Timing((1.0,) * repetitions, 1, (1.0,)))
+
+    monkeypatch.setattr(step, "in_turns", counted)
+    bench_step(arch="char-small", rows=3, steps=2, repetitions=1, threads=1, device="cpu")
+    layers = 300 * 4 * 300 + 2 * 300 * 4 * 300  # the second also reads the first
+    assert flops == [2 * 3 * 2 * (layers + 300 * 10_000)]
+
+
+def test_the_machines_limit_is_of_as_many_operations_as_it_is_said_to_be() -> None:
+    with FlopCounterMode(display=False) as counter:
+        product(torch.device("meta"), "fp32")()
+    assert counter.get_total_flops() == FLOPS
 
 
 def test_parts_whose_products_are_not_known_are_refused() -> None:

@@ -55,6 +55,25 @@ def test_the_transform_gate_of_closed_and_open_dimensions_is_counted_in_bins(toy
     assert (gate.n_dimensions, gate.n_switching) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("weight", "bias", "n_switching"),
+    [
+        (10, 2, 1),  # sigmoid of -10, 0, 10
+        (5, 5, 0),  # of -2, 3, 8: never closed
+        (5, -1, 0),  # of -8, -3, 2: never open
+    ],
+)
+def test_a_dimension_switches_if_it_is_closed_on_one_word_and_open_on_another(
+    weight: float, bias: float, n_switching: int, toy: Toy
+) -> None:
+    run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 1})
+    weights(run, "encoder.table.weight")[2:, 0] = torch.tensor([-1.0, 0.0, 1.0])
+    weights(run, "layers.0.gate.weight")[0, 0] = weight
+    weights(run, "layers.0.gate.bias")[0] = bias
+    (gate,) = transform_gates(run)
+    assert gate.n_switching == n_switching
+
+
 def test_every_highway_layer_has_a_gate_of_its_own(toy: Toy) -> None:
     run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 2})
     weights(run, "layers.1.gate.bias").fill_(2)
@@ -102,11 +121,23 @@ def test_the_gate_of_unk_is_told_beside_those_of_the_words(gated: LoadedRun) -> 
     }
 
 
+def test_the_most_frequent_words_have_a_correlation_of_their_own(
+    gated: LoadedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("charlm.insight.gates.FREQUENT", 2)
+    weights(gated, "sides.word.table.weight")[2:, 0] = torch.tensor([-1.0, 2.0, 0.0])
+    found = gate_profile(gated)
+    assert found.n_frequent == 2
+    assert found.correlation == pytest.approx(1 / 2)
+    assert found.correlation_frequent == pytest.approx(1)
+
+
 def test_a_fixed_gate_correlates_with_nothing(toy: Toy) -> None:
     kind = {"type": "gate", "kind": "fixed", "value": 0.25}
     run = toy({**kind, "word": {"type": "word", "dim": 2}, "char": CHARS})
     found = gate_profile(run)
     assert found.correlation is None
+    assert found.unk_percentile == 0
     np.testing.assert_array_equal(found.gates_N, [0.25] * 3)
 
 

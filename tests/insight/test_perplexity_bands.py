@@ -95,6 +95,13 @@ def test_sentences_are_ranked_by_log10_probability_a_token() -> None:
     assert len(hardest[1].log10_probs) == 7
 
 
+@pytest.mark.parametrize(("n_words", "n_shown"), [(4, 0), (5, 1), (40, 1), (41, 0)])
+def test_sentences_of_5_to_40_words_are_shown(n_words: int, n_shown: int) -> None:
+    words, values = ["a"] * n_words, [-1.0] * (n_words + 1)
+    hardest, _ = extreme_sentences([words], scores_of([values]), n=2)
+    assert len(hardest) == n_shown
+
+
 def test_a_sentence_is_never_among_both_the_hardest_and_the_easiest() -> None:
     split = [list("abcde"), list("fghij")]
     hardest, easiest = extreme_sentences(split, scores_of([[-1.0] * 6, [-2.0] * 6]), n=2)

@@ -58,6 +58,7 @@ def test_without_marks_the_words_alone_are_scored_and_the_denominator(text: Path
     assert perplexity.ppl == perplexity.ppl1 == pytest.approx(10 ** (-total / 5))
     assert perplexity.ppl_known == pytest.approx(10 ** ((0.6 + 0.2 + 0.8 + 0.6) / 3))
     assert perplexity.bits_per_character == pytest.approx(-total * math.log2(10) / 18)
+    assert perplexity.bits_per_byte == perplexity.bits_per_character
     assert (result.counts.n_sentences, result.counts.n_tokens, result.counts.n_oov) == (3, 5, 2)
     assert "|state:sentence|start:none|end:none|norm:raw|" in result.signatures["sentence"]
 

@@ -55,14 +55,26 @@ def test_what_is_left_in_every_hypothesis_is_the_lists_own() -> None:
 
 
 def test_an_oracle_that_later_hypotheses_lower_still_grows() -> None:
-    texts = ("a x x", "a x x", "a b x", "a b x")
+    texts = ("a x x", "a x x", "a b x", "a b x", "a b x")
     nbest = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
-    references = {"u": ("a", "b", "c")}
-    found = report([nbest], [Rescored(nbest)], references=references, metric=WordErrorRate())
+    references, last_first = {"u": ("a", "b", "c")}, Rescored(nbest, order=(4, 0, 1, 2, 3))
+    found = report([nbest], [last_first], references=references, metric=WordErrorRate())
     assert (found.half_depth, found.grows, found.share_of_lists_in_first) == (2, True, 1 / 2)
+    assert (found.share_of_lists, list(found.oracles)) == (1.0, [1, 2, 5])
     short = replace(nbest, hypotheses=nbest.hypotheses[:1])
     alone = report([short], [Rescored(short)], references=references, metric=WordErrorRate())
     assert (alone.half_depth, alone.grows, alone.share_of_lists_in_first) == (None, False, 1.0)
+
+
+@pytest.mark.parametrize(("n_wrong", "grows"), [(40, False), (38, False), (37, True)])
+def test_an_oracle_that_falls_by_a_twentieth_or_less_does_not_grow(
+    n_wrong: int, grows: bool
+) -> None:
+    words = [("x",) * wrong + ("a",) * (40 - wrong) for wrong in (40, 40, n_wrong, n_wrong)]
+    nbest = NbestList("u", tuple(Hypothesis(each, {}, "x:1") for each in words))
+    references = {"u": ("a",) * 40}
+    found = report([nbest], [Rescored(nbest)], references=references, metric=WordErrorRate())
+    assert (found.half_depth, found.grows) == (2, grows)
 
 
 def test_lists_that_leave_nothing_to_gain_have_no_share_of_it() -> None:
@@ -81,6 +93,20 @@ def test_bleu_has_no_edits_and_no_share_of_the_lists() -> None:
     assert result.share_of_lists is None
     assert result.oracle.error == pytest.approx(0.0)
     assert 0 < result.first.error < result.worst.error
+    assert (result.n_better, result.n_worse, result.n_best) == (0, 0, 0)
+
+
+def test_sentences_whose_choice_has_another_bleu_are_counted() -> None:
+    texts = ["the cat sat on a mat", "the cat sat on the mat", "cat the on sat the mat"]
+    lists = [
+        NbestList(id, tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
+        for id in ("u", "v", "w")
+    ]
+    references = {nbest.id: lists[0].hypotheses[1].words for nbest in lists}
+    orders = [(1, 0, 2), (2, 0, 1), (1, 2, 0)]
+    chosen = [Rescored(nbest, order=order) for nbest, order in zip(lists, orders, strict=True)]
+    result = report(lists, chosen, references=references, metric=Bleu())
+    assert (result.n_better, result.n_worse, result.n_best) == (2, 1, 2)
 
 
 def test_a_report_is_one_json_object() -> None:

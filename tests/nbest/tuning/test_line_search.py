@@ -152,6 +152,7 @@ def test_of_equal_lines_the_one_that_stands_first_wins_on_both_sides_of_a_breakp
         ([-9, 1, 2, 4, 6, 9], [5, 3, 5, 3, 5], 5.0),  # the wider of two
         ([-9, 1, 2, 4, 6, 9], [5, 3, 3, 4, 5], 2.5),  # neighbours are one interval
         ([-9, -4, -2, 4, 6, 9], [5, 3, 5, 3, 5], -3.0),  # of equal width: the one nearest 0
+        ([-9, -6, -4, 2, 4, 9], [5, 3, 5, 3, 5], 3.0),
         ([-9, 3, 9], [4, 3], 4.0),  # an open interval: two steps, not six
         ([-9, -8.5, 9], [3, 4], -8.75),  # an open interval, but short
         ([-9, 3, 9], [3, 4], 2.0),

@@ -15,6 +15,7 @@ from charlm.scoring.likelihood.nll import (
     FormVectors,
     continued_nll,
     form_slices,
+    perplexity_of,
     sentence_nlls,
     streams_nll,
     validation_perplexity,
@@ -283,3 +284,9 @@ def test_what_was_encoded_is_not_kept_twice(
         FormVectors(model, inventory)
     assert len(alive) == inventory.n_words > 4
     assert max(alive) <= 1
+
+
+def test_a_perplexity_is_infinite_only_where_it_fits_no_float() -> None:
+    assert perplexity_of(3 * math.log(8), 3) == pytest.approx(8)
+    assert perplexity_of(2 * 700.0, 2) == pytest.approx(math.exp(700))
+    assert perplexity_of(2 * 710.0, 2) == math.inf

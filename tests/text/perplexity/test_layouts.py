@@ -131,6 +131,8 @@ def test_kenlms_summary_has_four_lines() -> None:
     assert kenlm_total(perplexity) == (
         "Perplexity including OOVs:\t100.0\nPerplexity excluding OOVs:\t100.0\nOOVs:\t1\nTokens:\t3"
     )
+    nothing_for_oovs = Perplexity(counts, Log10Sums(-4.0, 0.0, 1, 1))
+    assert kenlm_total(nothing_for_oovs).endswith("100.0\nOOVs:\t1\nTokens:\t2")
     assert "excluding OOVs:\tnan\n" in kenlm_total(Perplexity(Counts(), Log10Sums()))
 
 

@@ -130,7 +130,14 @@ def test_models_of_streams_and_of_sentences_are_compared_in_both_states(tmp_path
 
 @pytest.mark.parametrize(
     ("ppls", "falls"),
-    [([100, 90], True), ([100, 99.6], False), ([90, 100], False), ([90], False), ([], False)],
+    [
+        ([100, 90], True),
+        ([100, 99.6], False),
+        ([90, 100], False),
+        ([100, 90, 99, 92], False),  # compared with the best epoch, not with the one before
+        ([90], False),
+        ([], False),
+    ],
 )
 def test_a_training_falls_still_if_its_last_epoch_gained_half_a_per_cent(
     tmp_path: Path, ppls: list[float], falls: bool

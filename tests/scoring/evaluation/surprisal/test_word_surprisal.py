@@ -139,6 +139,20 @@ def test_zipf_by_hand(corpus_dir: Path, tiny_run: Path, tmp_path: Path, measure:
     assert zebra.zipf == pytest.approx(math.log10(1 / ((n_tokens + n_types) / 1e9)))
 
 
+def test_a_word_of_several_tokens_is_as_rare_as_the_rarest_and_as_open_as_its_beginning(
+    cutting_run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    table = measure(text_of(tmp_path, "a. <unk>"), cutting_run, entropy=True)
+    first, unknown = table.items[0].by_model[0].words
+    assert first.tokens == ("a", ".")
+    assert (first.count, unknown.count) == (0, 0)  # there is no full stop in the training text
+    assert first.zipf == unknown.zipf
+    model = charlm.load(cutting_run, device="cpu")
+    log_probs = model.distribution(model.start())[0]
+    entropy = -float(np.sum(np.exp(log_probs) * log_probs)) / math.log(2)
+    assert first.entropy == pytest.approx(entropy, abs=1e-5)
+
+
 def test_a_context_of_its_own_for_each_value_of_a_column(
     run: Path, tmp_path: Path, measure: Measure
 ) -> None:

@@ -64,6 +64,7 @@ def test_a_total_is_the_weighted_sum_and_the_largest_comes_first(run: Path, list
         features = float(am), alone(run, words), len(words), words.count("zz")
         total = sum(w * f for w, f in zip(weights.values(), features, strict=True))
         totals.setdefault(id, []).append((total, text))
+    assert len(best) == 1 + len(totals)
     for row in best[1:]:
         total, text = max(totals[row[0]])
         assert row[4] == text

@@ -98,11 +98,10 @@ def test_models_of_other_words_do_not_mix(run: Path, arpa: Path, tmp_path: Path)
         "--mix: nn knows 'b' and kn does not; expected the same words of both; estimate an n-gram "
         "model with --vocab RUN, or weigh them as features, without --mix"
     )
-    for said in ({"mix_weights": "1,0"}, {"mix": text}):
+    for said in ({"mix_weights": ".5,.5"}, {"mix": text}):
         text.write_text("a b\n")
         with pytest.raises(ConfigError) as caught:
             build([run], [arpa], **said).scorers[0].score([["a", "b"]])
-            build([run], [arpa], **said).parts[1].score([["a", "b"]])
         assert str(caught.value) == expected
     with pytest.raises(ConfigError, match="--mix: kn2 knows 'b' and kn does not"):
         build([], [arpa, lm], mix=text)

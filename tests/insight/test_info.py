@@ -54,6 +54,12 @@ def test_the_facts_of_a_trained_run(tiny_run: Path, corpus_dir: Path) -> None:
     assert facts.training.tokens_per_second == pytest.approx(record["n_tokens"] / record["seconds"])
 
 
+def test_the_speed_is_that_of_the_steps_alone(run: Path) -> None:
+    change(run / "log.jsonl", n_tokens=600, seconds=3.0, validation_seconds=2.0)
+    training = facts_of(run).training
+    assert (training.seconds, training.tokens_per_second) == (5.0, 200.0)
+
+
 def test_of_a_text_that_was_read_in_part_the_facts_say_so(run: Path) -> None:
     corpus = json.loads((run / "run.json").read_text())["corpus"]
     change(run / "run.json", corpus={**corpus, "max_tokens": 60})

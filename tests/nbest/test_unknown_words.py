@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from charlm.nbest.unknown_words import unknown_words
+from charlm.nbest.unknown_words import Remedy, unknown_words
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
@@ -67,6 +67,17 @@ def test_a_rule_is_advised_for_a_habit_and_not_for_chance(
         for name in ("few", "many", "split")
     ]
     assert advised == [[False], [True], [False]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "n_types", "share", "is_advised"),
+    [("case", 3, 0.05, True), ("case", 3, 0.049, False), ("case", 2, 0.9, False)]
+    + [("hyphens", 3, 0.001, True)],
+)
+def test_a_twentieth_of_the_unknown_words_is_a_habit_and_another_hyphen_always(
+    rule: str, n_types: int, share: float, is_advised: bool
+) -> None:
+    assert Remedy(rule, "--so", 5, n_types, share, ()).is_advised is is_advised
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,13 @@ def test_a_corpus_directory_is_trained_on_and_measured(corpus_dir: Path) -> None
     assert "|lm:kn3|train:" in result.texts[0].signatures["sentence"]
 
 
+def test_the_counts_are_those_of_the_words_that_pruning_leaves(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a b\nb c b\n")
+    model, _, counts = estimated(tmp_path / "a.txt", EstimationPlan(order=2, prune=(1,)))
+    found = dict(zip(model.words, counts.tolist(), strict=True))
+    assert found == {"<unk>": 0, "<s>": 2, "</s>": 2, "b": 3}
+
+
 def test_a_model_that_is_kept_answers_as_before(corpus_dir: Path, tmp_path: Path) -> None:
     out = tmp_path / "kn.arpa.gz"
     before = ngram_baseline(data=corpus_dir, order=3, out=out)

@@ -115,7 +115,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         hint = f"; it is charlm.{_GUESSES[name]}" if name in _GUESSES else ""
         raise AttributeError(f"module 'charlm' has no attribute {name!r}{hint}")
-    from charlm.runtime import prepare_torch
+    from charlm.runtime import prepare_torch, with_own_threads
 
     prepare_torch()  # before any of them imports torch
     found = getattr(import_module(_HOMES[name]), name)
@@ -123,7 +123,7 @@ def __getattr__(name: str) -> object:
         return found
     from charlm.arguments import public_function
 
-    return public_function(found, module="charlm")
+    return public_function(with_own_threads(found), module="charlm")
 
 
 def __dir__() -> list[str]:

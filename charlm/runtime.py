@@ -13,11 +13,12 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from charlm.errors import ConfigError
 
@@ -80,12 +81,37 @@ def return_freed_memory() -> None:
 
 
 def set_threads(n_threads: int | None) -> int:
-    """Use this many threads (None: torch's own choice) and return how many are used."""
+    """Use this many threads (None: as many as before) and return how many are used."""
     import torch
 
+    _own_threads()
     if n_threads is not None:
         torch.set_num_threads(n_threads)
     return torch.get_num_threads()
+
+
+@cache
+def _own_threads() -> int:
+    """Torch's own choice, if it is asked for before another is made."""
+    return int(sys.modules["torch"].get_num_threads())
+
+
+@cache  # one function for each, as pickle wants it
+def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, but the number of threads that it sets is that of one call."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # Another thread of the program may be importing torch, which has the function then or not.
+        counted = getattr(sys.modules.get("torch"), "get_num_threads", None)
+        before = counted() if counted else None
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if "torch" in sys.modules:
+                set_threads(_own_threads() if before is None else before)
+
+    return call
 
 
 def pick_device(name: str) -> "torch.device":

@@ -10,7 +10,14 @@ import torch
 
 from charlm import runtime
 from charlm.errors import ConfigError
-from charlm.runtime import autocast, pick_device, pick_precision, set_threads, versions
+from charlm.runtime import (
+    autocast,
+    pick_device,
+    pick_precision,
+    set_threads,
+    versions,
+    with_own_threads,
+)
 
 CPU = torch.device("cpu")
 
@@ -165,6 +172,8 @@ def test_products_are_made_in_the_precision_that_is_asked(
 
 def test_threads_are_as_asked_and_stay_where_nothing_is_asked() -> None:
     before = torch.get_num_threads()
+    kept = with_own_threads(set_threads)
+    assert (kept(before + 1), torch.get_num_threads()) == (before + 1, before)
     assert set_threads(2) == torch.get_num_threads() == 2
     assert set_threads(None) == 2
     assert set_threads(before) == before

@@ -140,9 +140,11 @@ class ProgressBar:
         output.say_or_fail(f"{sum(parameters.values()):,} parameters: {by_part}")
         first, last = trainer.position.epoch + 1, trainer.recipe.epochs
         epochs = f"epoch {last}" if first == last else f"epochs {first} to {last}"
+        memory = "memory" if trainer.device.type == "cpu" else "main memory"  # not of the GPU's
+        memory += " each" if trainer.ranks.size > 1 else ""
         output.say_or_fail(
             f"about {_time(cost.seconds)} for {epochs}, "
-            f"{cost.memory_bytes / 1e9:.1f} GB of memory; {trainer.device}, {trainer.precision}"
+            f"{cost.memory_bytes / 1e9:.1f} GB of {memory}; {trainer.device}, {trainer.precision}"
             + (f"; {trainer.ranks.size} processes" if trainer.ranks.size > 1 else "")
         )
         output.say_or_fail("valid ppl with *: the best so far, whose weights are kept")

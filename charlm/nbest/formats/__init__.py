@@ -193,7 +193,8 @@ def _refuse_json(sample: Sample, *, where: str) -> None:
     except RecursionError:
         return
     except json.JSONDecodeError as error:
-        if len(text) > MAY_BE_CUT and error.pos >= len(text.rstrip()) - 1:
+        is_open = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        if len(text) > MAY_BE_CUT and is_open:
             return  # it continues after the sample
         raise DataError(
             f"{where}:{error.lineno}: not valid JSON ({error.msg} at column {error.colno}); "

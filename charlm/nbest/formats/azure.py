@@ -34,9 +34,12 @@ class AzureFormat(JsonFormat):
     weights = {"confidence": 1.0}
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `NBest`, or phrases; silence may come before it."""
-        keys = first_keys(sample.lines)
-        return "recognizedPhrases" in keys or (
+        """The first object has `NBest`, or phrases; silence may come before it.
+
+        A batch begins with its whole text, in four forms, which may be longer than the sample.
+        """
+        keys = set(first_keys(sample.lines))
+        return not keys.isdisjoint(("recognizedPhrases", "combinedRecognizedPhrases")) or (
             ("NBest" in keys or "RecognitionStatus" in keys)
             and any('"NBest"' in line for line in sample.lines)
         )

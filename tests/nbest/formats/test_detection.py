@@ -30,6 +30,7 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (['{"id": "u", "beams": [["a", null, [], -1, -2]]}'], "pyctcdecode"),
         (['{"Id": "x", "RecognitionStatus": "Success", "NBest": [{"Lexical": "a"}]}'], "azure"),
         (['{"source": "x", "recognizedPhrases": [{"nBest": [{"lexical": "a"}]}]}'], "azure"),
+        (['{"source": "x", "combinedRecognizedPhrases": [{"lexical": "a b'], "azure"),  # cut off
         (['{"results": [{"alternatives": [{"transcript": "a"}]}]}'], "google"),
         (
             ['{"jobName": "j", "results": {"transcripts": [{"transcript": "a"}], "items": [{'],
@@ -157,6 +158,8 @@ def test_a_line_that_is_not_as_those_above_it_is_named(
         (['{"a": 1,', '"b": []}', '{"c"'], "a.json: found JSON whose first object has 'a', 'b'; e"),
         (["[[1], [2]]"], "a.json: found JSON whose first object has no member; expected a format"),
         (["[", *['{"a": 1},'] * 5000], "a.json: found the beginning of no format"),  # cut, perhaps
+        (['{"text": "' + "a b " * 5000], "a.json: found the beginning of no format"),
+        (['{"text": "a b'], "a.json:1: not valid JSON (Unterminated string"),
         (["[", "{", *['{"a": 1},'] * 5000], "a.json:3: not valid JSON (Expecting property name"),
     ],
 )

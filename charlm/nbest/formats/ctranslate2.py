@@ -7,6 +7,7 @@ layout in a file is charlm's, like that of `huggingface`, whose `generate` uses 
 """
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from functools import cache
 
@@ -62,12 +63,19 @@ def _text(tokens: Sequence[Json], where: str) -> str:
     letters = "".join(string(token, where) for token in tokens)
     parts = SPECIAL.split(letters)
     try:
-        return "".join(bytes(_bytes()[each] for each in part).decode() for part in parts)
+        return "".join(_decoded(bytes(_bytes()[each] for each in part)) for part in parts)
     except (KeyError, UnicodeDecodeError):
         raise DataError(
             f"{where}: found tokens that are no text, {letters[:40]!r}; expected those of "
             "Whisper's vocabulary, as CTranslate2 gives them"
         ) from None
+
+
+def _decoded(raw: bytes) -> str:
+    """UTF-8 as text; U+FFFD for a character that `max_length` cut off, as Whisper itself has it."""
+    decoder = getincrementaldecoder("utf-8")()
+    text, (rest, _) = decoder.decode(raw), decoder.getstate()
+    return text + ("\N{REPLACEMENT CHARACTER}" if rest else "")
 
 
 @cache

@@ -78,6 +78,12 @@ def test_whispers_tokens_are_read_as_text_and_its_scores_as_sums(read) -> None:
     assert found == [("we naïve", {"score": -3.0}), ("we", {"score": -0.25})]
 
 
+def test_a_character_that_whispers_longest_text_cuts_off_is_no_error(read) -> None:
+    tokens = [["Ġna", "Ã¯", "ve", "Ġæ", "Ĺ"], ["<|0.00|>", "Ġna", "Ã", "<|1.00|>"]]
+    (found,) = said(read(Ctranslate2Format(), json.dumps({"sequences": tokens})))
+    assert [text for text, _ in found] == ["naïve \ufffd", "na\ufffd"]
+
+
 def test_the_parts_of_a_beams_score_come_apart(read, write, values) -> None:
     beams = [["we know", None, [["we", [0, 3]]], -1.5, -2.25], ["we", [], -2.0, -2.5]]
     text = json.dumps({"id": "u", "beams": beams, "frames": [1, 2]})
@@ -99,6 +105,7 @@ def test_the_parts_of_a_beams_score_come_apart(read, write, values) -> None:
         (AwsFormat, '{"results": {"segments": [{}]}}', "ask the job for them"),
         (Ctranslate2Format, '{"sequences": 1}', "expected one of tokens"),
         (Ctranslate2Format, '{"sequences": [["日"]]}', "expected those of Whisper's vocabulary"),
+        (Ctranslate2Format, '{"sequences": [["Ãa"]]}', "expected those of Whisper's vocabulary"),
         (PyctcdecodeFormat, '{"beams": 1}', "expected what decode_beams gives"),
         (PyctcdecodeFormat, '{"beams": [["a", 1]]}', "hypothesis 1: found no beam; expected"),
     ],

@@ -46,7 +46,9 @@ STM = re.compile(
 )
 COMMENT = ";;"  # of NIST's formats, text (utt) and STM
 NOT_SCORED = "ignore_time_segment_in_scoring"
+NIST = ("stm", "trn")
 ALTERNATIVES = {"{", "/", "}"}  # NIST's: `{ um / uh }`
+OPTIONAL = re.compile(r"\([^()]+\)")  # NIST's: `(uh)` is right as `uh`, and where it is left out
 NO_HEADER = (
     "references; write a header above it that calls its columns id and ref, with commas between, "
     "or save it as utt TAB text, without quotes"
@@ -92,7 +94,9 @@ def read_references(
         if id in found:
             raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")
         found[id] = _words(text, f"{name}:{number}", notices=notices)
-        if form in ("stm", "trn") and ALTERNATIVES.issubset(found[id]):
+        if form in NIST and notices is not None:
+            notices.n_optional += sum(map(bool, map(OPTIONAL.fullmatch, found[id])))
+        if form in NIST and ALTERNATIVES.issubset(found[id]):
             raise DataError(
                 f"{name}:{number}: {shown(text.strip())}; expected one text, and no alternatives; "
                 "write one"

@@ -37,6 +37,7 @@ class Notices:
     # Among the words that first hypotheses and references share, the share that differ in case.
     share_in_case: float = 0.0
     noise_without_reference: list[str] = field(default_factory=list)  # labels that no reference has
+    n_optional: int = 0  # words in parentheses in NIST's references, which sclite lets be left out
     # Options for the lists on the command line that contradict the file of weights.
     said_otherwise: list[str] = field(default_factory=list)
     may_be_means: bool = False  # scores that the decoder divides by length unless told otherwise
@@ -59,6 +60,7 @@ class Notices:
             "ids_read_as_words": self.ids_read_as_words,
             "share_in_case": self.share_in_case,
             "noise_without_reference": self.noise_without_reference,
+            "n_optional": self.n_optional,
             "said_otherwise": self.said_otherwise,
             "may_be_means": self.may_be_means,
         }

@@ -17,6 +17,7 @@ def advice_on(result: RescoringResult) -> list[str]:
     return [
         *_on_case(result),
         *_on_noise(result),
+        *_on_optional_words(result),
         *_on_weights(result),
         *_on_means(result),
         *_on_recordings(result),
@@ -46,6 +47,18 @@ def _on_noise(result: RescoringResult) -> list[str]:
     return [
         f"no reference has {', '.join(found[:N_NAMED]):.80}{more}: if they are labels of noise, "
         "the rates count each as a wrong word, and SRILM's do not; take them out of the lists"
+    ]
+
+
+def _on_optional_words(result: RescoringResult) -> list[str]:
+    """On words of references that sclite, and not charlm, lets hypotheses leave out."""
+    n_words = result.notices.n_optional
+    if not n_words:
+        return []
+    return [
+        f"{n_words} words of the references stand in parentheses, as (uh): to sclite each is right "
+        "without them, and so is none in its place, and here both are errors; take these words, "
+        "or their parentheses, out of the references"
     ]
 
 

@@ -109,6 +109,27 @@ def test_noise_that_no_reference_has_is_named_since_it_counts_as_an_error(
         )
 
 
+@pytest.mark.parametrize(
+    ("references", "n_words"),
+    [
+        ("(uh) the (%HESITATION) (a)\nit (b)\n", 2),
+        ("a 1 x 0.0 1.5 (uh) the\nb 1 y 1.5 2 it (ha)\n", 2),
+        ("a (uh) the\nb it\n", 0),  # Kaldi's
+        ("the (a)\nit (b)\n", 0),
+    ],
+)
+def test_words_that_nists_references_leave_open_are_told_since_they_count_here(
+    tmp_path: Path, references: str, n_words: int
+) -> None:
+    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
+    lists.write_text("id\tam\ttext\na\t-1\tuh the\na\t-2\tthe\nb\t-1\tit\n")
+    refs.write_text(references)
+    asked = {"refs": refs, "weight": ["am=1"]}
+    for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+        told = [each for each in advice.advice_on(result) if "parentheses, as (uh)" in each]
+        assert [each.startswith(f"{n_words} words of") for each in told] == [True] * bool(n_words)
+
+
 @pytest.mark.parametrize("ids", [["a-1", "b-1"], ["a-1", "a-2"]])
 def test_who_asked_to_adapt_is_not_told_to_leave_out_a_context(
     tmp_path: Path, ids: list[str]

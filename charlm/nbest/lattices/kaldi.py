@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from charlm.errors import DataError
@@ -50,9 +51,16 @@ class KaldiOriginal:
 
 
 def claims(lines: tuple[str, ...]) -> bool:
-    """Whether a file with this beginning holds Kaldi's lattices as text."""
-    rows = [split_words(line) for line in lines if line.strip(" \t")]
-    return len(rows) > 1 and len(rows[0]) == 1 and _is_row(rows[1])
+    """Whether a file with this beginning holds Kaldi's lattices as text.
+
+    A sentence of one word above one that is a number looks like one, but not with what follows.
+    """
+    rows = dropwhile(lambda row: not row, map(split_words, lines))
+    name, *states = [*takewhile(bool, rows)] or [[]]
+    if len(name) != 1 or not states or not _is_row(states[0]):
+        return False
+    has_arcs = len(states) == 1 or any(len(row) > 2 for row in states)
+    return has_arcs and 2 * sum(map(_is_row, states)) > len(states)
 
 
 def _is_row(row: list[str]) -> bool:

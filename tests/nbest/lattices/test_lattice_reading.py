@@ -29,12 +29,29 @@ def test_the_content_tells_the_format(texts: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
+        ("u ", "0", "", "v", "0", ""),
+        ("", "u", "0 1 we", "1", "", "v"),
+        ("u", "0 1 3 we", "1 2 a 1,2,", "2 x"),
+    ],
+)
+def test_short_and_empty_lattices_and_those_with_a_broken_line_are_detected(
+    lines: tuple[str, ...],
+) -> None:
+    assert lattice_format(Sample("x", lines, ())) == "kaldi-lattice"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
         ("utt-A-1 we know", "utt-A-2 we do know"),
         ("0 ||| a ||| lm: -1 ||| -1",),
         ("-1792.12 -16.0727 2 a b",),
         ('{"id": "u"}',),
         ("utt1\t-12.3\twe know",),
         ("u", "v"),
+        ("yes", "2", "no thanks", "we know"),
+        ("yes", "2", "3"),
+        ("yes", "2 3 four", "no", "we know it"),
         ("NBestList1.0", "(-15) i think"),
         ("a sentence",),
         (),

@@ -18,7 +18,7 @@ from charlm.nbest.list_lines import Line as ListLine
 from charlm.nbest.policies import DECIMAL, plain_words
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
-from charlm.text.corpus.labels import is_silent, is_word
+from charlm.text.corpus.labels import BRACED, is_silent, is_word
 from charlm.text.io.files import display_name, parse_json
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 from charlm.text.io.table_lines import (
@@ -210,7 +210,8 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     full = [(number, text) for number, text in lines if text.strip(" \t")]
     if not full:
         raise DataError(f"{name}: empty; expected references")
-    if full[0][1].startswith("{") and not _keyed("trn", full[0][1])[0]:
+    first = full[0][1]
+    if first.startswith("{") and not (_keyed("trn", first)[0] or BRACED.match(first)):
         return "jsonl"
     if table := table_form(lines):
         return table

@@ -51,6 +51,12 @@ def test_a_header_says_which_columns_are_meant(text: str, tmp_path: Path) -> Non
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
 
 
+def test_a_label_of_noise_above_is_no_json(tmp_path: Path) -> None:
+    path = written(tmp_path, "{breath} we know\nyes\n")
+    found = read_references(path, ["u1", "u2"])
+    assert found == {"u1": ("{breath}", "we", "know"), "u2": ("yes",)}
+
+
 def test_digits_that_people_said_are_no_times(tmp_path: Path) -> None:
     costs = written(tmp_path, "u1 it costs 3.5 4 dollars\n")
     assert read_references(costs, ["u1"]) == {"u1": ("it", "costs", "3.5", "4", "dollars")}

@@ -9,6 +9,7 @@ from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
+from charlm.text.corpus.labels import BRACED
 from charlm.text.io.lines import split_words
 
 IN_PARENTHESES = re.compile(r"\([^()]+\)")  # sclite's ids stand so behind the words
@@ -26,9 +27,11 @@ class TextFormat(ScoreFileFormat):
     is_alone = True
 
     def claims(self, sample: Sample) -> bool:
-        """No TAB, no `|||`, no brace at the start, and first words mostly without digit or `(`."""
+        """No TAB, no `|||`, no JSON at the start, and first words mostly without digit or `(`."""
         lines = [line for line in sample.lines if line.strip(" \t")]
-        if not lines or lines[0].startswith(("{", '["', "[{", "NBestList")):
+        if not lines or lines[0].startswith(('["', "[{", "NBestList")):
+            return False
+        if lines[0].startswith("{") and not BRACED.match(lines[0]):
             return False
         if lines[0].strip(" \t") == "[":  # JSON over many lines
             return False

@@ -12,6 +12,7 @@ from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 SILENT = frozenset(("<eps>", "!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", ""))
 # [laugh]  <noise>, but not <unk> nor <unk>:form  {breath}  -pau- of SRILM  !SIL of Kaldi
 NOISE = re.compile(r"\[.*\]|<(?!(?i:unk)\b).*>|\{.*\}|-pau-|!SIL")
+BRACED = re.compile(r"\{[\w-]+\}(?![^ \t])")  # at the start of a line, where JSON has `{"id"`
 
 
 def is_silent(label: str) -> bool:

@@ -53,6 +53,7 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (["utt1\t-12.3\twe know", "utt1\t-12.9\twe do know"], "tsv"),
         (["the cat sat", "on the mat"], "text"),
         (["2 cats sat", "on the mat", "the end"], "text"),
+        (["{lip-smack} the cat sat", "{laugh}"], "text"),
         (["u-1 we know", "u-2 we do", "lost key"], None),
         (["news-1 ||| das ist ||| lm= -5 ||| -7", "news-2 ||| ja ||| lm= -1 ||| -1"], None),
         (['{"weights": [1, 2]}'], None),

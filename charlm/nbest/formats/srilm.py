@@ -23,8 +23,11 @@ class SrilmFormat(UtteranceFormat):
     weights = {"am": 1.0, "old_lm": 8.0}  # rescore-reweight: lmw 8, wtw 0
 
     def claims(self, sample: Sample) -> bool:
+        """Every line begins with three numbers; a file of digits alone may be what was said."""
         lines = first_lines(sample)
-        return bool(lines) and all(_looks_so(line) for line in lines)
+        said = {field for line in lines for field in split_words(line)}
+        are_words = not sample.names and all(map(str.isdecimal, said))
+        return bool(lines) and all(map(_looks_so, lines)) and not are_words
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
         fields = split_words(line.text)

@@ -164,6 +164,7 @@ def test_a_folder_is_told_by_its_first_file(folder: Path) -> None:
 def test_a_folder_is_told_though_its_first_utterance_has_no_hypothesis(folder: Path) -> None:
     (folder / "sw-0").touch()
     (folder / "sw-00.gz").write_bytes(gzip.compress(b""))
+    (folder / "sw-01").write_text("0 0 0\n")  # without scores and words
     with opened(Source(folder)) as source:
         assert source.sample is not None
         assert SrilmFormat().claims(source.sample)
@@ -173,6 +174,8 @@ def test_a_folder_is_told_though_its_first_utterance_has_no_hypothesis(folder: P
     ("lines", "claimed"),
     [
         (("-1 -2 1 yes", "-1 -2 0"), True),
+        (("0 0 1 yes", "0 0 0"), True),
+        (("5 5 5 1 2", "4 7 1 9"), False),  # digits that were spoken
         (("-1 -2 1.5 yes",), False),
         (("0 2750.14 -6.03843 2 <s> HERE YEAH </s>",), False),
         (("we know what",), False),

@@ -1,13 +1,22 @@
 """Google's speech to text: `{"results": [{"alternatives": [{"transcript": "we know"}]}]}`.
 
-Each result is a list. Documented at cloud.google.com/speech-to-text, RecognizeResponse and
+Each result is a list; an operation, by which long recordings are recognised, has the results in
+its `response`. Documented at cloud.google.com/speech-to-text, RecognizeResponse and
 SpeechRecognitionAlternative: `transcript`, `confidence` (only the first alternative of a result is
 sure to have one) and `words`. Other members, such as `resultEndTime`, are kept.
 """
 
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
-from charlm.nbest.formats.json_values import said_id, scores_of, words_in
+from charlm.nbest.formats.json_lists import (
+    Candidate,
+    JsonFormat,
+    Record,
+    RecordContent,
+    Unfolded,
+    first_keys,
+    within,
+)
+from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
 
 
 class GoogleFormat(JsonFormat):
@@ -28,6 +37,9 @@ class GoogleFormat(JsonFormat):
             and '"alternatives"' in text
             and '"transcript"' in text
         )
+
+    def unfold(self, value: Json) -> Unfolded | None:
+        return within(value, "response", *self.path) or super().unfold(value)
 
     def block(self, record: Record, source: Source) -> RecordContent | None:
         if "alternatives" not in record.value:

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from charlm.errors import DataError
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.aws import AwsFormat
 from charlm.nbest.formats.azure import AzureFormat
 from charlm.nbest.formats.ctranslate2 import Ctranslate2Format
@@ -37,6 +38,16 @@ def test_the_phrases_of_a_batch_transcription_stay_within_it(read, write, values
     lists = read(form, json.dumps(whole))
     assert [each.id for each in lists] == ["1", "2"]
     assert values(write(form, lists)) == values(json.dumps(whole))
+
+
+def test_the_results_of_googles_operations_stay_within_them(read, write, values) -> None:
+    results = [{"alternatives": [{"transcript": each}]} for each in "ab"]
+    whole = {"name": "1", "metadata": {"x": 1}, "done": True, "response": {"results": results}}
+    form, text = GoogleFormat(), json.dumps(whole, indent=2)
+    assert form.claims(Sample("a.json", tuple(text.split("\n")), ()))
+    lists = read(form, text)
+    assert [each.id for each in lists] == ["1", "2"]
+    assert values(write(form, lists)) == values(text)
 
 
 def test_a_confidence_that_google_did_not_set_is_0_in_the_whole_list(read) -> None:

@@ -10,8 +10,15 @@ from math import log
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
-from charlm.nbest.formats.json_values import JsonObject, said_id, scores_of, words_in
+from charlm.nbest.formats.json_lists import (
+    Candidate,
+    JsonFormat,
+    Record,
+    RecordContent,
+    Unfolded,
+    first_keys,
+)
+from charlm.nbest.formats.json_values import Json, JsonObject, said_id, scores_of, words_in
 
 LEAST = 1e-3  # a word's confidence is printed with three digits
 
@@ -30,6 +37,11 @@ class AwsFormat(JsonFormat):
     def claims(self, sample: Sample) -> bool:
         keys = first_keys(sample.lines)
         return "results" in keys and "transcripts" in keys
+
+    def unfold(self, value: Json) -> Unfolded | None:
+        """The segments; the whole of a transcript without, for `block` to say what it lacks."""
+        found = super().unfold(value)
+        return Unfolded("", [("", value)], "\n") if found is None else found
 
     def block(self, record: Record, source: Source) -> RecordContent:
         expected = "some; ask the job for them (ShowAlternatives, MaxAlternatives)"

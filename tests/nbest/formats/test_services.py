@@ -114,6 +114,7 @@ def test_the_parts_of_a_beams_score_come_apart(read, write, values) -> None:
         (AzureFormat, '{"NBest": [1]}', "expected one with 'Lexical'"),
         (GoogleFormat, '{"results": 1}', "expected an object that holds"),
         (AwsFormat, '{"results": {"segments": [{}]}}', "ask the job for them"),
+        (AwsFormat, '{"results": {"transcripts": [{"transcript": "a"}]}}', "ask the job for them"),
         (Ctranslate2Format, '{"sequences": 1}', "expected one of tokens"),
         (Ctranslate2Format, '{"sequences": [["日"]]}', "expected those of Whisper's vocabulary"),
         (Ctranslate2Format, '{"sequences": [["Ãa"]]}', "expected those of Whisper's vocabulary"),

@@ -40,9 +40,11 @@ WITHOUT_REFERENCE = "lists without a reference"
 MARKED = "<s> or </s> at the ends of references"
 NAMED = 3  # ids that a message lists
 MAX_DIGITS = 10  # of an id that counts lists
-# NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text.
+# NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text. The
+# channel may be called anything, but without labels it could be a word.
+CHANNEL = rf"(?:[0-9AB]|\S+(?= \S+ {DECIMAL} {DECIMAL} <[^>]*>))"
 STM = re.compile(
-    rf"(\S+) [0-9AB] \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
+    rf"(\S+) {CHANNEL} \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
 )
 COMMENT = ";;"  # of NIST's formats, text (utt) and STM
 NOT_SCORED = "ignore_time_segment_in_scoring"

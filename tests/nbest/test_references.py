@@ -51,6 +51,14 @@ def test_a_header_says_which_columns_are_meant(text: str, tmp_path: Path) -> Non
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
 
 
+def test_a_channel_of_stm_has_any_name_where_labels_show_what_it_is(tmp_path: Path) -> None:
+    text = "u1 left ann 0.0 3.2 <o,f0> we know\nu2 C bob 0 1 <o> yes\n"
+    found = read_references(written(tmp_path, text), ["u1", "u2"])
+    assert found == {"u1": ("we", "know"), "u2": ("yes",)}
+    costs = written(tmp_path, "u1 we paid 3.5 4 dollars\n")
+    assert read_references(costs, ["u1"])["u1"] == ("we", "paid", "3.5", "4", "dollars")
+
+
 def test_a_label_of_noise_above_is_no_json(tmp_path: Path) -> None:
     path = written(tmp_path, "{breath} we know\nyes\n")
     found = read_references(path, ["u1", "u2"])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.labels import is_word
+from charlm.text.corpus.labels import BRACED, is_word
 from charlm.text.corpus.normalisation import NO_RULES
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
 from charlm.text.io.files import open_bytes
@@ -19,6 +19,7 @@ from charlm.text.io.lines import CORPUS, LineRules
 from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
 from charlm.text.vocabulary.word_lists import read_word_list
 
+LOOKED_AT = 64  # bytes of a first line, which tell a list from a vocabulary
 UNK, START, END = 0, 1, 2
 MARKS = (UNK_WORD, START_WORD, END_WORD)
 
@@ -60,8 +61,9 @@ def vocabulary_or_list_at(path: str | Path) -> Inventory:
         if not Path(path).is_file():
             return vocabulary_at(path)
         with open_bytes(path) as file:
-            if file.read(1) == b"{":  # our JSON
-                return vocabulary_at(path)
+            head = file.readline(LOOKED_AT).decode(errors="replace").rstrip()
+        if head.startswith("{") and not BRACED.match(head):  # our JSON
+            return vocabulary_at(path)
     return listed_inventory(read_word_list(path))
 
 

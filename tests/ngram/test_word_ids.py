@@ -1,9 +1,18 @@
 """Words of n-gram models, numbered as in lmplz, and sentences as their numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, words_of
+from charlm.ngram.word_ids import (
+    MARKS,
+    WordIds,
+    encode,
+    mapped,
+    vocabulary_or_list_at,
+    words_of,
+)
 from charlm.text.vocabulary.vocabulary import Inventory
 
 VOCABULARY = Inventory(("</s>", "<unk>", "the", "cat"), (3, 2, 2, 1), tuple("acehnt"))
@@ -20,6 +29,12 @@ def test_a_closed_vocabulary_does_not_grow() -> None:
     assert [word_ids[word] for word in ("cat", "dog", "<unk>")] == [4, 0, 0]
     assert word_ids.words == [*MARKS, "the", "cat"]
     assert "dog" not in word_ids
+
+
+def test_a_list_of_words_may_begin_with_a_label_of_noise(tmp_path: Path) -> None:
+    path = tmp_path / "words"
+    path.write_text("{breath}\nwe\n")
+    assert vocabulary_or_list_at(path).words == ("</s>", "<unk>", "{breath}", "we")
 
 
 @pytest.mark.parametrize("closed", [False, True])

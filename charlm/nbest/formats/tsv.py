@@ -6,6 +6,7 @@ lines of an id from 0 or 1 is the rank; other numbers in between are features na
 place: c3, c4.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
@@ -32,6 +33,7 @@ UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # nats per 
 NA = "NA"
 MISSING = (NA, "")  # how R and pandas write missing values
 MAX_RANK_DIGITS = 10
+TRN_ID = re.compile(r"\([^()]*[0-9][^()]*\)")  # behind a text and a TAB, as ESPnet writes it
 
 
 @dataclass(frozen=True)
@@ -102,17 +104,23 @@ class TsvFormat(TemplateFormat):
         """The columns of a table without names, guessed from its first lines.
 
         Raises:
-            DataError: a single field; scores where the texts should be.
+            DataError: a single field; scores, or sclite's ids, where the texts should be.
         """
         if len(fields) < 2:
             raise DataError(
                 f"{line.place}: found no TAB; expected fields between TABs, the first an id, the "
                 f"last a text{csv_hint(fields[0])}"
             )
-        if _are_scores([each.split("\t")[-1] for each in sample if not is_comment(each)]):
+        lasts = [each.split("\t")[-1] for each in sample if not is_comment(each)]
+        if _are_scores(lasts):
             raise DataError(
                 f"{line.place}: found numbers alone in the last column, as {fields[-1]!r:.40}; "
                 "expected texts; name the columns with --columns, as id,text,am"
+            )
+        if lasts and all(map(TRN_ID.fullmatch, lasts)):
+            raise DataError(
+                f"{line.place}: found ids alone in the last column, as {fields[-1]!r:.40}, where "
+                "sclite has them; expected texts; name the columns with --columns, as text,id"
             )
         names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
         for column, field in enumerate(fields[1:-1], 1):

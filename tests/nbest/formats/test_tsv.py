@@ -330,6 +330,19 @@ def test_a_hypothesis_is_not_told_to_look_like_a_header(read) -> None:
     assert not notices.headings
 
 
+def test_ids_behind_the_texts_as_sclite_has_them_are_no_texts(read) -> None:
+    trn = "we know\t(spk-utt1)\nyes\t(spk-utt2)\n"
+    with pytest.raises(DataError) as caught:
+        read(TsvFormat(), trn)
+    assert str(caught.value) == (
+        "a.list:1: found ids alone in the last column, as '(spk-utt1)', where sclite has them; "
+        "expected texts; name the columns with --columns, as text,id"
+    )
+    found = read(TsvFormat(), trn, columns=("text", "id"))
+    assert [each.hypotheses[0].words for each in found] == [("we", "know"), ("yes",)]
+    assert read(TsvFormat(), "u1\t(laughs)\n")[0].hypotheses[0].words == ("(laughs)",)
+
+
 def test_a_csv_row_says_so(read) -> None:
     with pytest.raises(DataError, match="found no TAB; .*; it looks like CSV: save it with TABs"):
         read(TsvFormat(), "u1,the cat\n")

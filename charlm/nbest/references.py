@@ -128,7 +128,7 @@ def require_references(path: str | Path, *, rules: LineRules) -> None:
 
 def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
     """Whether an STM segment is scored; `may_lack` allows segments that are not."""
-    if text.casefold().split() == [NOT_SCORED]:
+    if _is_ignored(text):
         if may_lack:
             return False
         raise DataError(
@@ -136,6 +136,10 @@ def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
             "leaves such out"
         )
     return True
+
+
+def _is_ignored(text: str) -> bool:
+    return text.casefold().split() == [NOT_SCORED]
 
 
 def own_references(
@@ -268,9 +272,14 @@ def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]
             f"{name}:{n}: {shown(line)}; expected STM, as other lines begin with ;;, a segment "
             "`utt channel speaker begin end text`"
         )
-    if all(each[4] for _, each in segments):  # labels such as <o,f0,male>, not words
-        return [(n, each[1], each[5] or "") for n, each in segments]
-    return [(n, each[1], f"{each[4] or ''} {each[5] or ''}") for n, each in segments]
+    have_labels = all(each[4] for _, each in segments if not _is_ignored(each[5] or ""))
+    return [(n, each[1], _said(each, have_labels=have_labels)) for n, each in segments]
+
+
+def _said(segment: re.Match[str], *, have_labels: bool) -> str:
+    """The text of an STM segment; `<o,f0,male>` is a label, `<unk>` only if all have such."""
+    tag, text = segment[4] or "", segment[5] or ""
+    return text if have_labels or "," in tag else f"{tag} {text}"
 
 
 def look_keyed(texts: Sequence[str]) -> bool:

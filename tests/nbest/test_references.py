@@ -51,6 +51,17 @@ def test_a_header_says_which_columns_are_meant(text: str, tmp_path: Path) -> Non
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
 
 
+@pytest.mark.parametrize("second", ["yes", "IGNORE_TIME_SEGMENT_IN_SCORING"])
+@pytest.mark.parametrize("label", ["<o>", "<o,f0,male>"])
+def test_labels_that_a_segment_of_stm_lacks_are_no_words_of_the_others(
+    second: str, label: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, f"u1 1 ann 0.0 3.2 {label} we know\nu2 A bob 0 1 {second}\n")
+    found = read_references(path, ["u1", "u2"], allow_missing=True)
+    is_word = (label, second) == ("<o>", "yes")  # as <unk> would be
+    assert found["u1"] == (("<o>",) if is_word else ()) + ("we", "know")
+
+
 def test_a_channel_of_stm_has_any_name_where_labels_show_what_it_is(tmp_path: Path) -> None:
     text = "u1 left ann 0.0 3.2 <o,f0> we know\nu2 C bob 0 1 <o> yes\n"
     found = read_references(written(tmp_path, text), ["u1", "u2"])

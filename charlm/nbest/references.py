@@ -350,6 +350,8 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
     if form == "stm":
         yield from _segments(lines, name=name)
         return
+    if form == "tsv":
+        _refuse_columns(lines, name=name)
     shapes = {"trn": "text (utt)", "tsv": "utt TAB text", "kaldi": "utt text"}
     for number, line in lines:
         if not line.strip(" \t") or (form == "trn" and line.startswith(COMMENT)):
@@ -363,6 +365,18 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
                 f"{name}:{number}: {shown(line)}; expected {shapes[form]}{csv_hint(line)}"
             )
         yield number, id, text
+
+
+def _refuse_columns(lines: Sequence[Line], *, name: str) -> None:
+    """Raises DataError for a table of three columns and more that does not say which is which."""
+    full = [(number, line) for number, line in lines if line.strip(" \t")]
+    widths = {line.count("\t") + 1 for _, line in full}
+    further = "".join(field for _, line in full for field in line.split("\t")[2:])
+    if len(widths) == 1 and further.strip(" "):
+        raise DataError(
+            f"{name}:{full[0][0]}: found {max(widths)} fields between TABs; expected utt TAB text; "
+            "drop the others, or write a header above that calls two of the columns id and ref"
+        )
 
 
 def _from_json(line: str, *, number: int, where: str) -> Entry:

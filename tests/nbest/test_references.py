@@ -99,6 +99,15 @@ def test_times_of_stm_may_be_whole_seconds_and_a_word_in_brackets_is_a_word(
         read_references(written(tmp_path, ";; one\ngood day\n"), ["u1"])
 
 
+def test_further_columns_are_no_words_of_the_reference(tmp_path: Path) -> None:
+    path = written(tmp_path, "u1\tann\twe know\nu2\tbob\tyes\n")
+    with pytest.raises(DataError, match="refs:1: found 3 fields between TABs; expected utt TAB te"):
+        read_references(path, ["u1", "u2"])
+    for text in ("u1\twe\tknow\nu2\tyes\n", "u1\twe know\t\nu2\tyes\t \n"):
+        found = read_references(written(tmp_path, text), ["u1", "u2"])
+        assert found == {"u1": ("we", "know"), "u2": ("yes",)}
+
+
 def test_quotes_in_a_field_are_not_of_the_reference(tmp_path: Path) -> None:
     path = written(tmp_path, '\ufeffid,ref\nu1,"yes, ""so"" she\nsaid"\n')
     assert read_references(path, ["u1"]) == {"u1": ("yes,", '"so"', "she", "said")}

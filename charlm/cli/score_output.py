@@ -213,7 +213,8 @@ def _weights(result: "ScoreResult | ServeResult") -> Iterator[str]:
     else:
         yield f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"
         if result.ignored:
-            yield f"without a weight: {', '.join(result.ignored)}; charlm tune finds some"
+            advice = "" if result.weights.origin else "; charlm tune finds some"
+            yield f"without a weight: {', '.join(result.ignored)}{advice}"
     if "graph" in result.counts.features and result.scorers:
         yield (
             "graph: language model, transitions and lexicon of the lists together, which the new "

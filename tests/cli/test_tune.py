@@ -98,3 +98,10 @@ def test_a_gain_that_may_be_chance_is_called_so(
     lines = call("tune", "dev.tsv", "--refs", "dev.refs", "--columns", "id,a,b,text").stdout
     assert "difference: -50.00 %" in lines
     assert ("no gain beyond chance: lists" in lines) == is_chance
+
+
+def test_no_tuning_is_advised_beside_weights_that_were_tuned(at_home: Path) -> None:
+    tuning = ["--refs", "dev.refs", "--folds", "0", "--tuned", "c2", "--out", "w.json"]
+    assert call("tune", "dev.tsv", *tuning).exit_code == 0
+    result = call("score", "lists.tsv", "--weights", "w.json", "--write", "none")
+    assert "without a weight: words, oov" in result.stdout.splitlines()

@@ -9,8 +9,8 @@ from charlm.cli import output
 from charlm.training.train_options import TrainOptions
 
 HELP = (
-    "Show the presets, by paper; with a NAME all settings of that preset as --set changes them, "
-    "with ranges and meanings. Nothing is trained."
+    "Show the presets, by paper; with a NAME all settings of that preset, as --set, --epochs and "
+    "the like change them, with ranges and meanings. Nothing is trained."
 )
 # The options of a training that are settings, and where; their values are still as they were typed.
 SHORT = {

@@ -1,6 +1,6 @@
 """Typer's commands and their --help, with additions for people.
 
-An option that is given twice, of which Typer silently takes the last, is refused.
+An option for a run, a file or words is refused if it is given twice: Typer silently takes the last.
 """
 
 from pathlib import Path

@@ -29,7 +29,7 @@ class Fingerprint:
     n_lists: int
     sha256: str  # of the hashes of all lists, sorted
     smallest: tuple[str, ...]  # hashes of lists
-    has_ids: bool = True  # whether the hashes include the ids; those of charlm 0.2 did not
+    has_ids: bool = True  # whether the hashes include the ids; those of charlm 0.1 did not
 
     def to_dict(self) -> dict[str, object]:
         return {

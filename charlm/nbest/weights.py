@@ -52,7 +52,7 @@ class Origin:
 
 
 class ListLayout(NamedTuple):
-    """Options of the tuning lists, which also apply to other lists of their format."""
+    """How the tuning lists were read; other lists of their format take the same columns."""
 
     format: str
     columns: tuple[str, ...]  # of a table; empty: from its header, or guessed

@@ -128,8 +128,8 @@ class RescoringOptions:
         str,
         Opt(
             "Regular expression whose first group is the recording in a list's id; if not given, "
-            "the id up to its times, or up to its last part. A recording that the list itself "
-            "names, in a field or column of that name, goes before both.",
+            "the id up to its times, or up to its last part. Where a list has a field or column "
+            "'recording', that counts instead.",
             "Models",
             metavar="REGEX",
         ),

@@ -68,7 +68,7 @@ class ScoreOptions(OutputOptions, ListOptions):
         bool,
         Opt(
             "Answer each list as soon as it has been read, for interactive pipes; give --format as "
-            "well, since to recognise it 64 KiB or the end are waited for.",
+            "well: to recognise it takes the first 64 KiB, or all of a shorter input.",
             "Output",
         ),
     ] = False

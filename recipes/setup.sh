@@ -22,8 +22,8 @@ setup_die() {
 }
 
 # Scripts may be started side by side: one makes the .venv, and the others wait. The lock is a link
-# that names a process; the lock of a process that is gone is removed. One with the number of this
-# process is such, too: each start of a container has the same numbers.
+# that names a process; the lock of a process that is gone is removed. So is one with this process's
+# own number: a container gives its processes the same numbers at each start.
 setup_make_lock() {
   local owner said='' n_without=0
   until ln -s "$$" "$setup_lock" 2>/dev/null; do

@@ -157,7 +157,10 @@ def _tell_verification(verification: "Verification") -> None:
 
 def _tell_choice(choice: "Choice") -> None:
     output.write(f"{choice.run}: {choice.reason}" if choice.run else choice.reason)
-    output.say("score and export take no run that was not said")
+    output.say(
+        "score, tune, serve, mix and compare-kn take only runs that are named; export also takes "
+        "$CHARLM_MODEL"
+    )
     if not choice.known:
         return
     rows = [

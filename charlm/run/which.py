@@ -1,7 +1,6 @@
 """Which run a command uses: the one named, else $CHARLM_MODEL, else the newest finished one.
 
-Only commands that inspect a run default to the newest; commands that change a result file need it
-named.
+Only commands that inspect a run default to the newest; `export` does not.
 """
 
 import os

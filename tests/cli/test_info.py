@@ -79,7 +79,10 @@ def test_without_a_run_it_is_told_which_one_a_command_takes() -> None:
     shutil.copytree("exp/first", "exp/begun")
     Path("exp/begun/model.safetensors").unlink()
     result = ask()
-    assert result.stderr == "score and export take no run that was not said\n"
+    assert result.stderr == (
+        "score, tune, serve, mix and compare-kn take only runs that are named; export also takes "
+        "$CHARLM_MODEL\n"
+    )
     first, blank, header, *rows = result.stdout.splitlines()
     assert first == "exp/first: the newest finished run in exp/; $CHARLM_MODEL is not set"
     assert (blank, header.split()) == ("", ["run", "preset", "epochs", "state"])

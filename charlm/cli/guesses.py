@@ -37,7 +37,7 @@ def explain_options(ctx: Any, args: list[str]) -> None:
 
     Raises:
         ConfigError: it has another name, or belongs to another command.
-        BadParameter: an encoding, which only `prep` and commands that read lists take.
+        BadParameter: an encoding, where the command reads UTF-8 alone.
     """
     command = ctx.command
     guesses = GUESSED_OPTIONS.get(command.name or "", {})

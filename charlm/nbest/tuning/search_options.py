@@ -38,7 +38,8 @@ class SearchOptions:
         int, Opt("Number of random starts besides the first.", "Search", least=0)
     ] = 20
     folds: Annotated[
-        int, Opt("Number of folds of the cross-validation; 0 makes none.", "Search", least=0)
+        int,
+        Opt("Number of folds of the cross-validation, 2 or more; 0 makes none.", "Search", least=0),
     ] = 5
     seed: Seed = 0
 

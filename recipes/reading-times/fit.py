@@ -1,6 +1,6 @@
 """What surprisal adds to length and frequency when reading times are predicted.
 
-    python fit.py surprisal.tsv processed_wordinfo.tsv.gz
+    python fit.py surprisal.tsv processed_wordinfo.tsv
 
 Least squares on the logarithm of each word's mean reading time. The base has a word's length and
 frequency (Zipf) and those of the two words before, and its place in the sentence; a model adds its

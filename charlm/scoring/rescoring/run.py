@@ -245,6 +245,7 @@ def pipeline_of(
     models' scores alone do not rank it.
     """
     weights = options.weights
+    _note_raw(options, notices)
     lattices = form if isinstance(form, LatticeLists) else None
     for each in scorers.neural:
         each.n_tokens = each.n_prefixes = 0  # count the lists alone, not the text of --mix
@@ -281,6 +282,18 @@ def pipeline_of(
         allow_missing=options.allow_missing,
         notices=notices,
     )
+
+
+def _note_raw(options: RescoringOptions, notices: Notices) -> None:
+    """Note --raw beside weights of words that were read under the models' own rules."""
+    if options.weights is None or not options.raw:
+        return
+    tuned = load_weights(options.weights)
+    if tuned.text is not None and not tuned.raw:  # None: an older file, which does not say
+        notices.said_otherwise.append(
+            "--raw: the weights were tuned on words read under the models' own text rules; drop "
+            "it, or tune again"
+        )
 
 
 def _require_counted(weights: Weights, scored: ScoredList, *, is_known: Known | None) -> None:

@@ -164,6 +164,16 @@ def test_words_are_read_as_they_stand_if_they_were_in_the_tuning(
     assert (said.n_noise, said.n_unknown) == ((0, 2) if raw else (1, 1))
 
 
+def test_raw_beside_weights_that_were_tuned_without_it_is_told(
+    run: Path, dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    weights = tmp_path / "weights.json"
+    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0)
+    (told,) = charlm.score(dev, model=run, weights=weights, raw=True).notices.said_otherwise
+    assert told.startswith("--raw: the weights were tuned on words read under the models' own")
+    assert charlm.score(dev, model=run, weights=weights).notices.said_otherwise == []
+
+
 def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     run: Path, dev: Path, refs: Path, tmp_path: Path
 ) -> None:

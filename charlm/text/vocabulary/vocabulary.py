@@ -296,10 +296,14 @@ def extended(known: Inventory, text: CountedText) -> Inventory:
 
 
 def with_words(known: Inventory, words: Iterable[str], *, text: CountedText) -> Inventory:
-    """`known` with these words instead, and their counts in the text, perhaps 0."""
-    counts = dict.fromkeys(words, 0)
+    """`known` with these words instead, and their counts in the text, perhaps 0.
+
+    Marks among them, as text rules make them of words, are left out.
+    """
+    marks = (START_WORD, END_WORD)
+    counts = {word: 0 for word in words if word not in marks and not is_literal_unk(word)}
     for token, count in text.tokens.items():
-        if token in counts and not is_literal_unk(token):
+        if token in counts:
             counts[token] = count
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     return replace(

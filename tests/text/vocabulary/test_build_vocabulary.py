@@ -337,3 +337,13 @@ def test_listed_noise_is_looked_for_in_a_text_whose_counts_lie_in_a_file(
     result = vocab(data=data, words=listed(tmp_path, "a\n<noise>\n[laugh]\n"))
     assert set(result.inventory.words) == {"</s>", "<unk>", "a", "<noise>"}
     assert result.left_out == ("[laugh]",)
+
+
+def test_a_word_of_a_list_that_the_texts_map_makes_unk_is_no_second_unk(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("a xxx b\nb a yyy:q\na b\n")
+    mapped = {"xxx": "<unk>", "yyy:q": "<unk>:q"}
+    prep(tmp_path / "raw", out=tmp_path / "corpus", split="1,1,1", map=mapped)
+    words, out = listed(tmp_path, "a\nb\nxxx\nyyy:q\n"), tmp_path / "vocab.json"
+    vocab(data=tmp_path / "corpus", words=words, out=out)
+    assert load_inventory(out).words == ("</s>", "<unk>", "a", "b")
+    assert load_inventory(out).counts == (1, 1, 1, 1)

@@ -1,10 +1,12 @@
 """Hypotheses with the same words: their totals by hand, and their ranks."""
 
+import json
 import math
 
 import pytest
 
 from charlm.nbest.hypotheses import Dedup, Hypothesis, NbestList, Rescored
+from charlm.nbest.output_layouts import write_nbest
 from charlm.nbest.weights import merged
 
 TEXTS = ("a", "b", "a", "c", "a b")
@@ -43,3 +45,10 @@ def test_totals_far_below_zero_add_up_without_vanishing() -> None:
 def test_ties_of_different_words_stay_as_they_were(dedup: Dedup) -> None:
     item = ranked(-9.0, -1.0, -8.0, -1.0, -1.0)
     assert merged(item, dedup).order == (1, 3, 4, 2, 0)
+
+
+def test_of_hypotheses_with_the_same_words_one_is_written_with_their_total() -> None:
+    found = merged(ranked(-3.0, -2.0, -1.0, -1.5, -8.0), "max")
+    (piece,) = write_nbest([found])
+    written = [(h["text"], h["scores"]["charlm_total"]) for h in json.loads(piece.text)["hyps"]]
+    assert written == [("a", -1.0), ("c", -1.5), ("b", -2.0), ("a b", -8.0)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import feature_table, require_same_names, weighted
+from charlm.nbest.features import feature_table, require_same_names, tie_order, weighted
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 
 
@@ -85,3 +85,11 @@ def test_equal_rows_have_equal_totals_to_the_bit_wherever_they_stand() -> None:
     totals = weighted(values, weights)[::17]
     assert len(set(totals.tolist())) == 1
     assert totals[0] == pytest.approx(float(np.dot(row, weights)))
+
+
+@pytest.mark.parametrize(("name", "order"), [("am", [1, 2, 0]), ("lm", [0, 1, 2])])
+def test_ties_go_by_the_larger_acoustic_score_and_then_by_the_list(
+    name: str, order: list[int]
+) -> None:
+    nbest = nbest_of(("a", {name: -2.0}), ("b", {name: -1.0}), ("c", {name: -1.0}))
+    assert tie_order(feature_table(nbest)).tolist() == order

@@ -1,6 +1,7 @@
 """Fingerprints recognise the same lists, also in part; other lists pass."""
 
 import hashlib
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -77,3 +78,19 @@ def test_a_fingerprint_comes_back_from_json_and_anything_else_does_not() -> None
     assert Fingerprint.parse(found.to_dict()) == found
     assert Fingerprint.parse({"n": 1, "sha256": 2, "smallest": ""}) is None
     assert Fingerprint.parse([]) is None
+
+
+@pytest.mark.parametrize(("n_shared", "is_taken"), [(1, True), (2, False)])
+def test_one_list_of_twenty_in_common_may_be_chance(n_shared: int, is_taken: bool) -> None:
+    dev, here = lists_of(range(20)), lists_of(range(20 - n_shared, 40))
+    tuned = fingerprint(dev, references_of(dev))
+    with nullcontext() if is_taken else pytest.raises(ConfigError):
+        check_not_reported(tuned, here, references=references_of(here), where="w.json")
+
+
+def test_weights_of_lattices_are_not_reported_on_lists_of_the_same_utterances() -> None:
+    lists = lists_of(range(5))
+    lattices = [replace(nbest, hypotheses=()) for nbest in lists]
+    tuned = fingerprint(lattices, references_of(lists))
+    with pytest.raises(ConfigError, match="tuned on lists that are reported on here"):
+        check_not_reported(tuned, lists, references=references_of(lists), where="w.json")

@@ -19,6 +19,8 @@ from charlm.nbest.recordings import recording_by
         ("AMI_EN2001a_H00_MEE068_0000557_0000594", "AMI_EN2001a_H00_MEE068"),
         ("AaronHuey_2010X-0000123-0000456", "AaronHuey_2010X"),  # TED-LIUM
         ("sw_4390_A-9.34-15.2", "sw_4390_A"),  # a CTM's times
+        ("talk-9.30-15.75", "talk"),  # seconds, of different widths
+        ("book_0012_0012", "book_0012"),  # an end that is no later than the start is no time
         ("utt7", "utt7"),
         ("0007", "0007"),
         ("-7", "-7"),

@@ -169,3 +169,15 @@ def test_filling_keeps_what_is_there() -> None:
 def test_words_without_their_marks_are_words_as_others() -> None:
     assert StrippedWords(("a", "b")) == ("a", "b")
     assert {StrippedWords(("a",)), ("a",)} == {("a",)}
+
+
+def test_what_is_missing_is_the_lowest_of_the_list() -> None:
+    found = ({"am": -1.0}, {}, {"am": -3.0, "lm": 2.0}, {"am": -2.0})
+    nbest = NbestList("u", tuple(Hypothesis(("a",), each, "f:1") for each in found))
+    mended = filled(nbest, ["am", "none"], notices=Notices())
+    assert [each.features for each in mended.hypotheses] == [
+        {"am": -1.0, "none": 0.0, "lm": 2.0},
+        {"am": -3.0, "none": 0.0, "lm": 2.0},
+        {"am": -3.0, "none": 0.0, "lm": 2.0},
+        {"am": -2.0, "none": 0.0, "lm": 2.0},
+    ]

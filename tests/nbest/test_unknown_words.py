@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from charlm.nbest.unknown_words import Remedy, unknown_words
+from charlm.nbest.unknown_words import RULES, Remedy, explained, unknown_words
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
@@ -106,3 +106,24 @@ def test_all_of_standard_input_is_read(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
     found = unknown_words(inventory, ["-"])
     assert (found.n_tokens, found.n_unknown) == (40_000, 20_000)
+
+
+def test_a_phrase_is_no_remedy_unless_all_its_words_are_known(
+    inventory: Inventory, tmp_path: Path
+) -> None:
+    assert rules(inventory, "the cat cat-zzz zzz,\n", tmp_path / "t") == {}
+
+
+def test_the_rule_that_makes_most_tokens_known_comes_first_and_a_spelled_unk_is_its_form() -> None:
+    unknown = [("The", 3), ("1,000", 2), ("2,000", 2), ("<unk>:Cat", 1), ("zzz", 1)]
+    known = {"the", "cat", "N"}.__contains__
+    remedies, left = explained(unknown, known, rules=RULES, n_unknown=10)
+    assert [(each.rule, each.n_tokens, each.n_types, each.share) for each in remedies] == [
+        ("case", 4, 2, 0.4),
+        ("numbers", 4, 2, 0.4),
+    ]
+    assert remedies[0].examples == (("The", "the"), ("<unk>:Cat", "cat"))
+    assert left == [("zzz", 1)]
+    more = [("The", 3), *((f"{n},000", 2) for n in range(1, 4))]
+    found, _ = explained(more, known, rules=RULES, n_unknown=9)
+    assert [each.rule for each in found] == ["numbers", "case"]

@@ -83,3 +83,8 @@ def test_what_is_no_such_output_is_said_with_its_place(text, said, error, messag
     with pytest.raises(error) as caught:
         read(FairseqFormat(), text, **said)
     assert message in str(caught.value)
+
+
+def test_a_reference_is_of_its_own_id_alone(read) -> None:
+    first, second = read(FairseqFormat(), "T-0\tyes\nH-0\t-1\tja\nS-1\tno\nH-1\t-1\tnein\n")
+    assert (first.reference, second.reference) == (("yes",), None)

@@ -346,3 +346,8 @@ def test_ids_behind_the_texts_as_sclite_has_them_are_no_texts(read) -> None:
 def test_a_csv_row_says_so(read) -> None:
     with pytest.raises(DataError, match="found no TAB; .*; it looks like CSV: save it with TABs"):
         read(TsvFormat(), "u1,the cat\n")
+
+
+def test_whole_numbers_that_do_not_count_from_0_or_1_are_a_feature(read) -> None:
+    found = read(TsvFormat(), "u\t35\ta\nu\t70\tb\nv\t35\tc\n")
+    assert features_of(found) == [[{"c2": 35.0}, {"c2": 70.0}], [{"c2": 35.0}]]

@@ -301,3 +301,9 @@ def test_an_unknown_unicode_form_is_an_error_of_the_options() -> None:
 )
 def test_words_of_letters_alone_are_so_in_every_script(word: str, is_it: bool) -> None:
     assert rules.is_of_letters(word) == is_it
+
+
+def test_where_two_maps_have_a_rule_for_a_word_the_further_one_is_taken() -> None:
+    own = Normalisation(map=(("ok", "okay"), ("mr", "mister")), lower=True)
+    both = own.and_also(Normalisation(map=(("ok", "all right"),), split_hyphens=True))
+    assert both("OK Mr Ok-ok") == "all right mister all right all right"

@@ -7,6 +7,7 @@ import pickle
 import signal
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from charlm.text.corpus import ranges
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.ranges import REFUSED
 from charlm.text.vocabulary import counts
 from charlm.text.vocabulary.counts import CountFiles, ProcessCounts
@@ -57,6 +59,19 @@ def test_each_range_numbers_its_own_further_tokens(
     assert [(ids.tolist(), n, tokens) for ids, n, tokens in found] == [
         ([3, 4, 2, 0], 1, ["qq", "zz"]),
         ([2, 3, 0], 1, ["zz"]),
+    ]
+
+
+def test_a_range_forgets_the_numbers_of_the_one_before_it_though_rules_change_words(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text.write_bytes(b"ZZ zz zz\nqq zz\n")
+    lower = replace(INVENTORY, normalisation=Normalisation(lower=True))
+    encoder = BlockEncoder(lower, oov_input="spelling")
+    found = answers(monkeypatch, text, encoder, (0, 9), (9, 15))
+    assert [(ids.tolist(), n, tokens) for ids, n, tokens in found] == [
+        ([3, 3, 3, 0], 1, ["zz"]),
+        ([3, 4, 0], 1, ["qq", "zz"]),
     ]
 
 

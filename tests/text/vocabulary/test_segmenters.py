@@ -111,6 +111,16 @@ def test_words_are_segmented_as_far_as_they_are_read() -> None:
     assert {"".join(morphs) for morphs in model.segmentations.values()} == {"walk"}
 
 
+def test_a_known_word_has_all_morphs_of_a_file_however_little_of_it_is_read(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "morphs.tsv").write_text("walking\twalk ing\n")
+    segmenter = segmenter_of(str(tmp_path / "morphs.tsv"))
+    inventory = with_morphs(inventory_of_counts({"walking": 3}, max_word_length=4), segmenter)
+    assert inventory.morph_ids("walking") == [4, 3]  # equally frequent: ing before walk
+    assert inventory.morph_ids("walkings") == [4]  # unknown, it is read as walk
+
+
 FILE = """\
 undo\tun do
 redo\tre + do

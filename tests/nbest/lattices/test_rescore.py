@@ -1,13 +1,13 @@
 """The search against every path of small lattices, enumerated."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.lattices.expanded import RescoredLattice
-from charlm.nbest.lattices.histories import MixedHistories, Request, ScorerHistories
+from charlm.nbest.lattices.histories import History, MixedHistories, Request, ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
@@ -284,3 +284,41 @@ def test_an_old_model_beside_scores_of_its_own_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match="--old-lm: .*has the old model's scores already"):
         next(rescore_with(read(texts["slf"]), {"old_lm": ScorerHistories(scorer)}))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_beam_is_in_nats_of_the_language_models_whatever_their_weights(
+    read: Read, random_lattice: MakeLattice, scorer: FunctionScorer, seed: int
+) -> None:
+    lattice = read(random_lattice(seed))[0]
+    options = {"beam": 4.0, "recombine": 2}
+    one = rescored(lattice, scorer, **options).expanded
+    # Powers of two, which change no other digit of a sum.
+    eightfold = {name: 8 * weight for name, weight in WEIGHTS.items()}
+    other = rescored(lattice, scorer, weights=eightfold, **options).expanded
+    assert (other.arcs, other.n_pruned) == (one.arcs, one.n_pruned)
+
+
+@pytest.mark.parametrize("beam", [0.0, 4.0])
+def test_a_model_is_asked_only_for_what_goes_on_from_histories_that_it_keeps(
+    read: Read, random_lattice: MakeLattice, scorer: FunctionScorer, beam: float
+) -> None:
+    kept = set[History]()
+
+    class Keeping(ScorerHistories):
+        def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+            for history, _ in requests:
+                node = history
+                while node.parent is not None and node not in kept:
+                    node = node.parent
+                assert node in kept or history.depth == 0
+            return super().log_probs(requests)
+
+        def keep(self, histories: Iterable[History]) -> None:
+            kept.clear()
+            kept.update(histories)
+
+    lattices = [read(random_lattice(seed, name=f"u{seed}"))[0] for seed in range(12)]
+    options = LatticeOptions(weights=WEIGHTS, recombine=2, beam=beam)
+    found = list(rescore_with(lattices, {"nn": Keeping(scorer)}, options=options))
+    assert len(found) == 12

@@ -121,3 +121,24 @@ def test_the_rows_of_a_large_table_move_as_those_of_a_small_one(
             moved.step(sparse_rows.rows_of(table, torch.tensor(rows)).square().sum())
         found.append(table.tolist())
     assert found[0] == found[1]
+
+
+def test_a_weight_goes_back_to_its_trained_value_at_most() -> None:
+    weight = torch.nn.Parameter(torch.tensor([1.0, 1.0, 1.0]))
+    squares = {"weight": torch.tensor([1.0, 4.0, 9.0])}  # roots 1, 2, 3, of mean 2
+    moved = DynamicWeights({"weight": weight}, rates=Rates(decay=0.8), squares=squares)
+    with torch.no_grad():
+        weight.add_(2)
+    moved.step(0 * weight.sum())
+    assert weight.tolist() == pytest.approx([3 - 2 * 0.4, 3 - 2 * 0.8, 1.0])
+
+
+def test_what_a_segment_does_not_use_goes_back_without_a_step() -> None:
+    used, unused = (torch.nn.Parameter(torch.tensor([1.0])) for _ in range(2))
+    rates = Rates(rate=0.25, decay=0.5)
+    moved = DynamicWeights({"used": used, "unused": unused}, rates=rates, squares=None)
+    with torch.no_grad():
+        used.add_(2)
+        unused.add_(2)
+    moved.step(3 * used.sum())
+    assert (used.item(), unused.item()) == (3 - 1 - 0.75, 3 - 1)

@@ -156,3 +156,13 @@ def test_what_makes_no_sense_is_one_line(
 ) -> None:
     with pytest.raises(error, match=message):
         ctc_beam_search(log_probs, **{"alphabet": ALPHABET, **options})
+
+
+def test_a_beam_of_one_holds_what_may_become_a_known_word(load: Load) -> None:
+    log_probs = np.log([[0.001, 0.9, 0.05]])  # z begins no word
+    options = {"alphabet": ["", "z", "a"], "model": load("n-gram model"), "beam_width": 1}
+    texts = [
+        ctc_beam_search(log_probs, alpha=1.0, beta=0.0, unk_offset=offset, **options)[0].text
+        for offset in (-20.0, 20.0)
+    ]
+    assert texts == ["a", "z"]

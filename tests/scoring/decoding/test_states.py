@@ -5,7 +5,7 @@ import math
 import multiprocessing
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from charlm.api.trained_model import Model
 from charlm.errors import ConfigError, DataError
 from charlm.scoring.decoding.mixed_model import MixedModel
 from charlm.scoring.decoding.run_steps import READING
-from charlm.scoring.decoding.states import State, StatefulModel
+from charlm.scoring.decoding.states import Floats, Rows, State, StatefulModel
 from charlm.scoring.likelihood.nll import continued_nll
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 
@@ -318,3 +318,63 @@ def test_a_fork_steps_though_another_thread_was_reading(load: Load) -> None:
     child.join()
     reader.join()
     assert child.exitcode == 0
+
+
+class Bigrams:
+    """P(word | word before) from a table over the words in an order of their own."""
+
+    def __init__(self, words: tuple[str, ...], probs: dict[str, dict[str, float]]) -> None:
+        self.words = words
+        self.table = np.log([[probs[before][word] for word in words] for before in words])
+
+    def start(self, n: int) -> Rows:
+        return np.zeros(n, np.int64)  # as after the end of a sentence
+
+    def gather(self, position: Rows, rows: Rows) -> Rows:
+        return position[rows]
+
+    def log_probs(self, position: Rows, *, rows: Rows, words: Rows) -> Floats:
+        return np.asarray(self.table[position[rows], words])
+
+    def read(self, position: Rows, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Rows:
+        return words
+
+    def distribution(self, position: Rows) -> Floats:
+        return np.asarray(self.table[position])
+
+
+def bigrams(*order: str, seed: int) -> tuple[StatefulModel, dict[str, dict[str, float]]]:
+    """A model whose words stand in this order, and its probabilities by word."""
+    words = ("</s>", "<unk>", *order)
+    table = np.random.default_rng(seed).dirichlet(np.ones(len(words)), len(words))
+    by_word = {
+        before: dict(zip(sorted(words), row.tolist(), strict=True))
+        for before, row in zip(sorted(words), table, strict=True)
+    }
+    return StatefulModel(Bigrams(words, by_word)), by_word
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_models_that_number_their_words_in_other_orders_mix_word_by_word(asks: bool) -> None:
+    (one, p), (other, q) = bigrams("a", "b", "c", seed=1), bigrams("c", "a", "b", seed=2)
+    model = MixedModel([one, other], [0.3, 0.7])
+    state, before = model.start(), "</s>"
+    for word in ("b", "c", "zz", "a", "b"):
+        known = word if word in model.words else "<unk>"
+        if asks:
+            found = dict(zip(model.words, model.distribution(state)[0].tolist(), strict=True))
+            mixed = {each: math.log(0.3 * p[before][each] + 0.7 * q[before][each]) for each in p}
+            assert found == pytest.approx(mixed)
+        step = model.step(state, [word])
+        expected = math.log(0.3 * p[before][known] + 0.7 * q[before][known])
+        assert step.log_probs.tolist() == pytest.approx([expected])
+        state, before = step.state, known
+
+
+def test_rows_picked_in_any_order_and_again_have_their_own_distributions() -> None:
+    model, probs = bigrams("a", "b", "c", seed=3)
+    state = model.step(model.start(4), ["c", "zz", "a", "b"]).state.select([3, 0, 3, 2])
+    expected = [[math.log(probs[each][word]) for word in model.words] for each in "bcba"]
+    np.testing.assert_allclose(model.distribution(state), expected)
+    behind = model.step(state.select([2, 3]), ["a", "a"])
+    assert behind.log_probs.tolist() == pytest.approx([expected[2][2], expected[3][2]])

@@ -239,3 +239,20 @@ def test_a_limit_that_leaves_nothing_is_refused(inventory: Inventory) -> None:
         "train.txt: no sentence of less than 2 words; expected some; raise "
         "--set recipe.batching.max_words"
     )
+
+
+def test_the_batches_of_sorted_sentences_come_in_another_order_each_epoch(
+    source: BatchSource,
+) -> None:
+    batches = SentenceBatching(pool=4).over(source)  # all sentences are one pool
+    orders = {tuple(len(batch.words_TB) for batch in of_epoch(batches, n)) for n in range(5)}
+    assert len(orders) > 2
+    assert {tuple(sorted(order)) for order in orders} == {(2, 4, 7, 8)}
+
+
+def test_noise_is_drawn_anew_at_each_step(inventory: Inventory) -> None:
+    text = EncodedText(np.array([2, 3, 4, 5, 6, 7, 8, END] * 5, np.int32), (), 5, "")
+    source = BatchSource(text, inventory, 1, 8, "unk", seed=1, input_noise=1.0)
+    some = of_epoch(StreamBatching().over(source), 0)
+    read = {tuple(fed_in(batch).flatten().tolist()) for batch in some}
+    assert len(read) > 2  # without noise the same eight inputs at each of the five steps

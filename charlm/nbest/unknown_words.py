@@ -63,6 +63,8 @@ def _read_as_utf8(word: str) -> Iterator[str]:
 
 
 RULES: Rules = {
+    # First, since lower case changes what bytes became: `CAFÃ‰`.
+    "encoding": (_read_as_utf8, "--encoding: it is UTF-8 that was read as something else"),
     "case": (
         lambda word: (word.lower(), word.capitalize(), word.upper()),
         "prep --lower, for both texts",
@@ -79,17 +81,19 @@ RULES: Rules = {
         lambda word: [HYPHENS.sub(sign, word) for sign in "-\u2010\u2013"],
         "one hyphen in both texts",
     ),
-    "numbers": (lambda word: [NUMBER_TOKEN] if is_number(word) else [], "prep --numbers"),
     "unseen characters": (
         lambda word: [" ".join(split_words(UNSEEN.sub("", replaced(word))))],
         "prep --invalid replace; take zero-width marks out",
     ),
-    "encoding": (_read_as_utf8, "--encoding: it is UTF-8 that was read as something else"),
     "look-alike letters": (
         lambda word: [word.translate(table) for table in ALIKE if len(scripts_of(word)) > 1],
         "write each word in one script",
     ),
     "punctuation": (lambda word: [" ".join(simple_tokens(word))], "prep --tokenise simple"),
+    "numbers": (  # behind what cuts them off: `1990,`
+        lambda word: [" ".join(NUMBER_TOKEN if is_number(w) else w for w in split_words(word))],
+        "prep --numbers",
+    ),
     "compounds": (
         lambda word: [HYPHENS.sub(by, word) for by in ("", " ") if HYPHENS.search(word[1:-1])],
         "",

@@ -38,6 +38,9 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
         ("cat,", "punctuation", "cat ,"),
         ("armor-bearer", "compounds", "armor bearer"),
         ("Don\u2019t", "case + apostrophes", "don't"),
+        ("1,000,", "punctuation + numbers", "N ,"),
+        ("CAFÃ‰", "encoding + case", "café"),
+        ("19\u201020", "hyphens + numbers", "N"),
     ],
 )
 def test_a_rule_makes_a_word_known(

@@ -129,7 +129,10 @@ class ArraysFormat(JsonFormat):
 def _summed(
     record: Record, features: list[dict[str, float]], *, lengths: Sequence[Json], penalty: float
 ) -> list[dict[str, float]]:
-    """Sums of log-probabilities, from such sums divided by length to the power of `penalty`."""
+    """Sums of log-probabilities, from such sums divided by length to the power of `penalty`.
+
+    Scores that charlm wrote are sums already.
+    """
     results = []
     for found, said in zip(features, lengths, strict=True):
         length = score_in(said, f"{record.place}: 'lengths'")
@@ -137,5 +140,8 @@ def _summed(
             raise DataError(
                 f"{record.place}: found the length {length:g}; expected that of a text, 1 or more"
             )
-        results.append({name: value * length**penalty for name, value in found.items()})
+        factor = length**penalty
+        results.append(
+            {name: value if name == FEATURE else value * factor for name, value in found.items()}
+        )
     return results

@@ -61,6 +61,16 @@ def test_a_penalty_is_undone_with_the_numbers_of_tokens(penalty, sums, read) -> 
     assert [h.features["score"] for h in found.hypotheses] == sums
 
 
+def test_scores_that_charlm_wrote_are_sums_without_a_penalty(read, write) -> None:
+    chosen = HuggingFaceFormat()
+    written = write(chosen, read(chosen, json.dumps(ROW)), scores=[(-9, -3)])
+    (again,) = read(chosen, written, length_penalty=1.0)
+    assert [dict(h.features) for h in again.hypotheses] == [
+        {"score": -2.0, "charlm": -9.0},
+        {"score": -1.5, "charlm": -3.0},
+    ]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

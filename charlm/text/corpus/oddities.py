@@ -83,8 +83,8 @@ def oddities(types: Iterable[tuple[str, int]]) -> list[Finding]:
         table.setdefault(kind, Finding(kind)).add(word, count)
 
     for word, count in types:
-        for sign in set(QUOTES).intersection(word):
-            note(quotes, "straight" if sign == '"' else "curly", word=word, count=count)
+        for kind in {"straight" if sign == '"' else "curly" for sign in word if sign in QUOTES}:
+            note(quotes, kind, word=word, count=count)
         for sign in {match[1] for match in APOSTROPHE.finditer(word)}:
             note(apostrophes, sign, word=word, count=count)
         if not word.isascii():

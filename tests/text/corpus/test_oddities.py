@@ -43,3 +43,9 @@ def test_the_examples_are_the_first_words_that_show_it() -> None:
 
 def test_what_is_taken_out_leaves_a_blank_or_nothing() -> None:
     assert replaced("co\xadop\x0cnew\r s\r") == "coop new  s\r"
+
+
+def test_a_word_in_quotes_counts_once_though_it_has_two() -> None:
+    (finding,) = oddities([('"yes', 100), ("\u201cno\u201d", 3), ("\xabso\u201d", 1)])
+    assert (finding.kind, finding.n_tokens) == ("curly quotes", 4)
+    assert finding.words == ["\u201cno\u201d", "\xabso\u201d"]

@@ -108,7 +108,7 @@ def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **kwargs)
         finally:
-            if "torch" in sys.modules:
+            if sys.modules.get("torch"):
                 set_threads(_own_threads() if before is None else before)
 
     return call

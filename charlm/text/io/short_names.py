@@ -12,7 +12,7 @@ def short_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[str
     names = []
     for path in paths:
         others = [*taken, *(str(other) for other in paths if other != path)]
-        tails = ("/".join(path.parts[-n:]) for n in range(1, len(path.parts) + 1))
+        tails = (str(Path(*path.parts[-n:])) for n in range(1, len(path.parts) + 1))
         unique = (t for t in tails if not any(f"/{o}".endswith(f"/{t}") for o in others))
         names.append(next(unique, str(path)))
     return names

@@ -11,6 +11,7 @@ from charlm.text.io.short_names import short_names
         (["/exp/en", "/exp/cs"], (), ["en", "cs"]),
         (["/a/en", "/b/en", "/b/cs"], (), ["a/en", "b/en", "cs"]),
         (["en", "captions/en"], (), ["en", "captions/en"]),
+        (["/a/en", "/exp/a/en"], (), ["/a/en", "exp/a/en"]),
         (["/exp/KN-5"], ("KN-5",), ["exp/KN-5"]),
         (["/exp/open", "/exp/reopen"], (), ["open", "reopen"]),
         (["/exp/en", "/exp/en"], (), ["en", "en"]),

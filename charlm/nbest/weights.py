@@ -67,7 +67,7 @@ class Weights:
     origin: Origin | None = None  # None: not tuned
     # Text rules of the tuning, beyond the model's own; None: not known.
     text: Normalisation | None = None
-    raw: bool = False  # tuned without the model's own text rules; false if a file does not say
+    raw: bool | None = None  # tuned without the model's own text rules; None: not known
     lists: ListLayout | None = None  # None: not known
     # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Weights:
         """The JSON object that the file holds."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
         text: dict[str, object] = {"text": self.text.to_dict()} if self.text else {}
-        text |= {"raw": True} if self.raw else {}
+        text |= {"raw": self.raw} if self.raw is not None else {}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
         mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
         more = text | mixture | lists | tuned
@@ -213,8 +213,8 @@ def load_weights(path: str | Path) -> Weights:
     mixture = _parse_numbers(content.get("mixture", {}), "mixture is", path=path)
     origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
     text = Normalisation.from_dict(content["text"], str(path)) if "text" in content else None
-    raw = content.get("raw", False)
-    if not isinstance(raw, bool):
+    raw = content.get("raw")
+    if not isinstance(raw, bool | None):
         raise DataError(f"{path}: raw is {shown(raw)}; expected true or false")
     lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
     return Weights(values, origin, text, raw, lists, mixture)

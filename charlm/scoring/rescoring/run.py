@@ -288,8 +288,7 @@ def _note_raw(options: RescoringOptions, notices: Notices) -> None:
     """Note --raw beside weights of words that were read under the models' own rules."""
     if options.weights is None or not options.raw:
         return
-    tuned = load_weights(options.weights)
-    if tuned.text is not None and not tuned.raw:  # None: an older file, which does not say
+    if load_weights(options.weights).raw is False:  # None: an older file, which does not say
         notices.said_otherwise.append(
             "--raw: the weights were tuned on words read under the models' own text rules; drop "
             "it, or tune again"
@@ -318,11 +317,11 @@ def with_tuned_rules(options: Options) -> Options:
         return options
     weights = load_weights(options.weights)
     if options.text_rules != NO_RULES or (options.raw and not weights.raw):
-        return replace(options, raw=options.raw or weights.raw)
+        return replace(options, raw=options.raw or bool(weights.raw))
     tuned = weights.text or NO_RULES
     return replace(
         options,
-        raw=weights.raw,
+        raw=bool(weights.raw),
         lower=tuned.lower,
         split_hyphens=tuned.split_hyphens,
         punctuation="drop" if tuned.punctuation == "drop" else "keep",

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,10 +169,15 @@ def test_raw_beside_weights_that_were_tuned_without_it_is_told(
     run: Path, dev: Path, refs: Path, tmp_path: Path
 ) -> None:
     weights = tmp_path / "weights.json"
-    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0)
-    (told,) = charlm.score(dev, model=run, weights=weights, raw=True).notices.said_otherwise
+    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0, split_hyphens=True)
+    options: dict[str, Any] = {"model": run, "weights": weights, "split_hyphens": True}
+    (told,) = charlm.score(dev, **options, raw=True).notices.said_otherwise
     assert told.startswith("--raw: the weights were tuned on words read under the models' own")
-    assert charlm.score(dev, model=run, weights=weights).notices.said_otherwise == []
+    assert charlm.score(dev, **options).notices.said_otherwise == []
+    content = json.loads(weights.read_text())
+    assert content.pop("raw") is False
+    weights.write_text(json.dumps(content))  # by an older charlm, which did not say
+    assert charlm.score(dev, **options, raw=True).notices.said_otherwise == []
 
 
 def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(

@@ -151,6 +151,9 @@ def test_the_settings_of_a_preset_are_shown_as_options_of_their_own_change_it() 
         1,
         "charlm: option 'epochs' of recipe is 0; expected 1 to 100000\n",
     )
+    failed = run("--list", "char-small", "--for", "sentence")
+    assert failed.exit_code == 2
+    assert failed.output.endswith("'--for': 'sentence' is not one of 'sentences'.\n")
 
 
 def test_an_option_holds_for_the_part_that_is_named_after_it_as_in_a_training() -> None:

@@ -82,12 +82,14 @@ class Command(TyperCommand):
             if isinstance(option, TyperOption) and _comes_once(option) and found.count(option) > 1:
                 raise typer.BadParameter(TWICE, ctx=ctx, param=option)
         explain_values(ctx, given)
-        if "listed" in given:  # before Typer asks for what is missing
-            assert listing is not None
-            listing(given["listed"], given=given)
-            ctx.exit()
-        explain_words(ctx, args, given=given, extra=extra)
         try:
+            if "listed" in given:  # before Typer asks for what is missing
+                assert listing is not None
+                for option in found:  # refuse values as Typer does
+                    option.process_value(ctx, given[option.name or ""])
+                listing(given["listed"], given=given)
+                ctx.exit()
+            explain_words(ctx, args, given=given, extra=extra)
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix(PYDANTIC)

@@ -56,7 +56,7 @@ class MosesFormat(TemplateFormat):
         blank = fields[which][len(kept) :] or (" " if fields[which + 1 :] else "")
         mark = ":" if kept.endswith(":") or re.search(r"\S:(\s|$)", kept) else "="
         # `lm_0=-12.5` of Joshua and cdec, whose readers expect a number right behind a label
-        gap = "" if re.search(r"=[^ \t=]+$", kept) else " "
+        gap = "" if mark == "=" and re.search(r"=[^ \t=]+$", kept) else " "
         fields[which] = f"{kept} {FEATURE}{mark}{gap}{score_text(score, hypothesis)}{blank}"
         return BAR.join(fields)
 

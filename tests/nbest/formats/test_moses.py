@@ -50,6 +50,7 @@ def test_labels_are_written_in_several_ways(features, expected, read) -> None:
         ("0 ||| a ||| F0= 1", "0 ||| a ||| F0= 1 charlm= -1.500000"),
         ("0 ||| a ||| tm_0=-3 lm_0=1 ||| 2", "0 ||| a ||| tm_0=-3 lm_0=1 charlm=-1.500000 ||| 2"),
         ("0 ||| a ||| swd_a=b= 1 ||| 2", "0 ||| a ||| swd_a=b= 1 charlm= -1.500000 ||| 2"),
+        ("0 ||| a ||| d: 0 -5.5 w=-7 ||| 2", "0 ||| a ||| d: 0 -5.5 w=-7 charlm: -1.500000 ||| 2"),
     ],
 )
 def test_the_score_is_the_last_feature_labelled_like_the_others(line, scored, read, write) -> None:

@@ -41,13 +41,13 @@ MARKED = "<s> or </s> at the ends of references"
 NAMED = 3  # ids that a message lists
 MAX_DIGITS = 10  # of an id that counts lists
 # NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text. The
-# channel may be called anything, but without labels it could be a word.
-CHANNEL = rf"(?:[0-9AB]|\S+(?= \S+ {DECIMAL} {DECIMAL} <[^>]*>))"
+# channel may be called anything, but without labels or the mark it could be a word.
+NOT_SCORED = "ignore_time_segment_in_scoring"
+CHANNEL = rf"(?:[0-9AB]|\S+(?= \S+ {DECIMAL} {DECIMAL} (?:<[^>]*>|(?i:{NOT_SCORED}))))"
 STM = re.compile(
     rf"(\S+) {CHANNEL} \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
 )
 COMMENT = ";;"  # of NIST's formats, text (utt) and STM
-NOT_SCORED = "ignore_time_segment_in_scoring"
 NIST = ("stm", "trn")
 ALTERNATIVES = {"{", "/", "}"}  # NIST's: `{ um / uh }`
 OPTIONAL = re.compile(r"\([^()]+\)")  # NIST's: `(uh)` is right as `uh`, and where it is left out

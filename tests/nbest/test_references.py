@@ -66,6 +66,9 @@ def test_a_channel_of_stm_has_any_name_where_labels_show_what_it_is(tmp_path: Pa
     text = "u1 left ann 0.0 3.2 <o,f0> we know\nu2 C bob 0 1 <o> yes\n"
     found = read_references(written(tmp_path, text), ["u1", "u2"])
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
+    gap = "u3 left gap 3.2 4 ignore_time_segment_in_scoring\n"
+    path = written(tmp_path, text + gap)
+    assert read_references(path, ["u1", "u2", "u3"], allow_missing=True) == found
     costs = written(tmp_path, "u1 we paid 3.5 4 dollars\n")
     assert read_references(costs, ["u1"])["u1"] == ("we", "paid", "3.5", "4", "dollars")
 

@@ -70,6 +70,7 @@ FORMATS: dict[str, type[Format]] = {
 }
 JSON_BEGIN = re.compile(r"\s*(\{|\[\s*[\[{\"])")
 MAY_BE_CUT = SAMPLE_BYTES // 4  # a sample of more characters may not be the whole file
+LONGEST_CUT = 6  # characters of what is wrong because the sample ends within it: \u0645, false
 LISTS = (
     "lists or sentences; write a header above it that calls its columns id and text, with commas "
     "between (csv), or give --format text if its lines are sentences"
@@ -193,8 +194,8 @@ def _refuse_json(sample: Sample, *, where: str) -> None:
     except RecursionError:
         return
     except json.JSONDecodeError as error:
-        is_open = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
-        if len(text) > MAY_BE_CUT and is_open:
+        is_last = error.pos >= len(text.rstrip()) - LONGEST_CUT
+        if len(text) > MAY_BE_CUT and (is_last or error.msg.startswith("Unterminated")):
             return  # it continues after the sample
         raise DataError(
             f"{where}:{error.lineno}: not valid JSON ({error.msg} at column {error.colno}); "

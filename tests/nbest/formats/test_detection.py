@@ -160,6 +160,8 @@ def test_a_line_that_is_not_as_those_above_it_is_named(
         (["[[1], [2]]"], "a.json: found JSON whose first object has no member; expected a format"),
         (["[", *['{"a": 1},'] * 5000], "a.json: found the beginning of no format"),  # cut, perhaps
         (['{"text": "' + "a b " * 5000], "a.json: found the beginning of no format"),
+        (['{"text": "' + r"\u0645" * 5000 + r"\u06"], "a.json: found the beginning of no format"),
+        (['{"a": [' + "true, " * 5000 + "tru"], "a.json: found the beginning of no format"),
         (['{"text": "a b'], "a.json:1: not valid JSON (Unterminated string"),
         (["[", "{", *['{"a": 1},'] * 5000], "a.json:3: not valid JSON (Expecting property name"),
     ],

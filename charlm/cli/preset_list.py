@@ -12,13 +12,7 @@ HELP = (
     "Show the presets, by paper; with a NAME all settings of that preset, as --set, --epochs and "
     "the like change them, with ranges and meanings. Nothing is trained."
 )
-# The options of a training that are settings, and where; their values are still as they were typed.
-SHORT = {
-    "epochs": "recipe.epochs",
-    "batch_size": "recipe.batch_size",
-    "bptt": "recipe.bptt",
-    "lr": "recipe.optimiser.lr",
-}
+OF_SETTINGS = ("epochs", "batch_size", "bptt", "lr", "purpose", "overrides")
 COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
 NOTE = """\
@@ -63,10 +57,8 @@ def _show_settings(name: str, *, given: Mapping[str, Any], as_json: bool) -> Non
     from charlm.training.plan import requested_changes
     from charlm.training.preset_settings import all_settings, described_settings
 
-    short = [f"{place}={given[option]}" for option, place in SHORT.items() if option in given]
-    overrides = (*short, *(given.get("overrides") or ()))
-    asked = TrainOptions(data="", purpose=given.get("purpose"), overrides=overrides)
-    changes = requested_changes(asked, preset(name))
+    asked = {option: given[option] for option in OF_SETTINGS if option in given}
+    changes = requested_changes(TrainOptions(data="", **asked), preset(name))
     if as_json:
         output.write_json(all_settings(name, changes))
         return

@@ -85,9 +85,9 @@ class Command(TyperCommand):
         try:
             if "listed" in given:  # before Typer asks for what is missing
                 assert listing is not None
-                for option in found:  # refuse values as Typer does
-                    option.process_value(ctx, given[option.name or ""])
-                listing(given["listed"], given=given)
+                names = {option.name or "": option for option in found}
+                read = {name: each.process_value(ctx, given[name]) for name, each in names.items()}
+                listing(given["listed"], given=read)
                 ctx.exit()
             explain_words(ctx, args, given=given, extra=extra)
             return super().parse_args(ctx, args)

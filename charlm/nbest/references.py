@@ -6,6 +6,7 @@ plain text, so a file counts as plain only if its lines do not look as if they b
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -216,13 +217,8 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     full = [(number, text) for number, text in lines if text.strip(" \t")]
     if not full:
         raise DataError(f"{name}: empty; expected references")
-    first = full[0][1]
-    if first.startswith("{") and not (_keyed("trn", first)[0] or BRACED.match(first)):
-        return "jsonl"
-    if table := table_form(lines):
-        return table
-    if _segments(full, name=name):
-        return "stm"
+    if marked := _marked_form(full, name=name):
+        return marked
     full = [(number, text) for number, text in full if not text.startswith(COMMENT)]
     refuse_csv_lines([text for _, text in full], name, expected=NO_HEADER)
     known = set(ids)
@@ -231,13 +227,47 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     best = max(hits, key=lambda form: hits[form])
     if 2 * hits[best] >= min(len(full), len(known)):
         return best
-    if len(lines) == len(ids) and not look_keyed([text for _, text in full]):
+    if len(lines) == len(ids) and not _keyed_form([text for _, text in full]):
         _require_order(ids, name=name)
         return "plain"
     raise DataError(
         f"{name}: {len(full)} references for {len(ids)} lists, {hits[best]} with an id of theirs; "
         f"expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each list"
     )
+
+
+def form_alone(lines: Iterable[Line], *, name: str) -> ReferenceFormat | None:
+    """The form that references show by themselves, without the lists; None for a plain text."""
+    full = [(n, text) for n, text in lines if text.strip(" \t") and text[:2] != COMMENT]
+    if not full:
+        return None
+    form = _marked_form(full, name=name)
+    if form == "jsonl":
+        with suppress(DataError):  # a text may begin with a brace
+            _from_json(full[0][1], number=1, where=name)
+            return form
+        return None
+    return form or _keyed_form([text for _, text in full])
+
+
+def texts_of(lines: Sequence[Line], form: ReferenceFormat, *, name: str) -> Iterator[str]:
+    """The texts of references without their ids, except segments that are not scored.
+
+    Raises:
+        DataError: a line that is not of this form.
+    """
+    entries = list(_entries(form, lines, name=name))
+    if not entries:  # STM is told by all lines together
+        raise DataError(f"{name}: begins as {form} and goes on as something else; expected one")
+    yield from (text for _, _, text in entries if form != "stm" or not _is_ignored(text))
+
+
+def _marked_form(full: Sequence[Line], *, name: str) -> ReferenceFormat | None:
+    """The form of references that are JSON, a table with a header, or STM."""
+    first = full[0][1]
+    if first.startswith("{") and not (_keyed("trn", first)[0] or BRACED.match(first)):
+        return "jsonl"
+    return _table_form(full) or ("stm" if _segments(full, name=name) else None)
 
 
 def _require_order(ids: Sequence[str], *, name: str) -> None:
@@ -282,12 +312,15 @@ def _said(segment: re.Match[str], *, have_labels: bool) -> str:
     return text if have_labels or "," in tag else f"{tag} {text}"
 
 
-def look_keyed(texts: Sequence[str]) -> bool:
-    """Whether lines look as if they began, or ended, with ids: all have one, all different."""
-    if all("\t" in text for text in texts) or all(_keyed("trn", text)[0] for text in texts):
-        return True
+def _keyed_form(texts: Sequence[str]) -> ReferenceFormat | None:
+    """The form in which lines look as if they began, or ended, with ids; None if one has none."""
+    if all(_keyed("trn", text)[0] for text in texts):
+        return "trn"
+    if all("\t" in text for text in texts):
+        return "tsv"
     first = [split_words(text)[0] for text in texts]
-    return len(set(first)) == len(first) and all(re.search("[0-9]", word) for word in first)
+    are_ids = len(set(first)) == len(first) and all(re.search("[0-9]", word) for word in first)
+    return "kaldi" if are_ids else None
 
 
 def _keyed(form: ReferenceFormat, line: str) -> tuple[str, str]:
@@ -302,7 +335,7 @@ def _keyed(form: ReferenceFormat, line: str) -> tuple[str, str]:
     return id, text
 
 
-def table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:
+def _table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:
     """The form of a table whose first line names its columns; None if it names none."""
     first = next((text for _, text in lines if not is_comment(text)), "")
     if names_columns(first.split("\t"), texts=COLUMNS):
@@ -310,7 +343,7 @@ def table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:
     return "csv" if is_csv_header(first, texts=COLUMNS) else None
 
 
-def table_entries(
+def _table_entries(
     form: Literal["tsv", "csv"], lines: Iterable[Line], *, name: str
 ) -> Iterator[Entry]:
     """The references of a table, from its column `ref`, or `text` if there is none.
@@ -344,8 +377,8 @@ def _columns(names: Sequence[str], place: str) -> Columns:
 
 
 def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iterable[Entry]:
-    if form == "csv" or (form == "tsv" and table_form(lines) == "tsv"):
-        yield from table_entries(form, lines, name=name)
+    if form == "csv" or (form == "tsv" and _table_form(lines) == "tsv"):
+        yield from _table_entries(form, lines, name=name)
         return
     if form == "stm":
         yield from _segments(lines, name=name)

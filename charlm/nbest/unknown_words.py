@@ -21,7 +21,7 @@ from charlm.nbest.formats import detect
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.list_lines import opened
-from charlm.nbest.references import look_keyed, table_entries, table_form
+from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
 from charlm.text.corpus.normalisation import (
     IGNORED,
@@ -227,23 +227,21 @@ def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
     """The word sequences of a text, of a list's hypotheses, or of references without their ids."""
     with opened(Source(path, rules=CORPUS)) as source:
         assert source.sample is not None
-        form = _list_format(source.sample)
-        if form is not None:
-            for nbest in form.read(source):
+        listed = _list_format(source.sample)
+        if listed is not None:
+            for nbest in listed.read(source):
                 yield from (each.words for each in nbest.hypotheses)
                 if nbest.reference is not None:
                     yield nbest.reference
             return
-        texts = source.sample.lines
         assert source.lines is not None  # a folder without a format was refused
+        head, name = source.sample.lines, display_name(path)
         lines = ((line.number, line.text) for line in source.lines)
-        if table := table_form(enumerate(texts, 1)):
-            entries = table_entries(table, lines, name=display_name(path))
-            yield from (split_words(text) for _, _, text in entries)
-            return
-        refuse_csv_lines(texts, path, expected=f"{SENTENCES}, or write a header above it")
-        skips_id = look_keyed([text for text in texts if text.strip(" \t")])
-        yield from (split_words(text)[skips_id:] for _, text in lines)
+        form = form_alone(enumerate(head, 1), name=name)
+        if form != "csv":
+            refuse_csv_lines(head, path, expected=f"{SENTENCES}, or write a header above it")
+        texts = texts_of([*lines], form, name=name) if form else (text for _, text in lines)
+        yield from map(split_words, texts)
 
 
 def _list_format(sample: Sample) -> Format | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from charlm.errors import DataError
 from charlm.nbest.unknown_words import RULES, Remedy, explained, unknown_words
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
@@ -91,6 +92,10 @@ def test_a_twentieth_of_the_unknown_words_is_a_habit_and_another_hyphen_always(
         "0 ||| the The ||| lm= -1 ||| -1\n0 ||| cat Cat ||| lm= -2 ||| -2\n",  # Moses
         '{"id": "u", "hyps": [{"text": "the The"}, {"text": "cat Cat"}]}\n',
         'id,ref\nutt1,"the The"\nutt2,cat Cat\n',
+        ";; of the hall\nthe The (spk-utt1)\ncat Cat (spk-utt2)\n",
+        "utt1 A ann 0.0 1.5 <o> the The\nutt2 A ann 1.5 2 <o> cat Cat\n"
+        "utt3 A ann 2 3 <o> IGNORE_TIME_SEGMENT_IN_SCORING\n",
+        '{"id": "utt1", "ref": "the The"}\n{"id": "utt2", "ref": "cat Cat"}\n',
         "the The\ncat Cat\n",
     ],
 )
@@ -100,6 +105,17 @@ def test_lists_and_references_are_read_as_what_they_are(
     (tmp_path / "t").write_text(text)
     found = unknown_words(inventory, [tmp_path / "t"])
     assert (found.n_tokens, found.n_unknown) == (4, 2)
+
+
+def test_references_that_go_on_as_something_else_are_refused(
+    inventory: Inventory, tmp_path: Path
+) -> None:
+    line = "utt1 A ann 0.0 1.5 <o> the The\n"
+    (tmp_path / "t").write_text(line * 3000 + "cat Cat\n")  # beyond what the detection reads
+    with pytest.raises(DataError, match="t: begins as stm and goes on as something else; expect"):
+        unknown_words(inventory, [tmp_path / "t"])
+    (tmp_path / "t").write_text("{ the The }\n")  # no JSON
+    assert unknown_words(inventory, [tmp_path / "t"]).n_tokens == 4
 
 
 def test_all_of_standard_input_is_read(

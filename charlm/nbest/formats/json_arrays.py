@@ -81,6 +81,7 @@ class ArraysFormat(JsonFormat):
         texts = self.texts(record)
         features = self._features(record, len(texts)) if texts else []
         if source.length_penalty and texts:
+            record.array(self.score_array, what="the scores that were divided by the length")
             lengths = self.lengths(record, len(texts))
             features = _summed(record, features, lengths=lengths, penalty=source.length_penalty)
         candidates = [
@@ -129,9 +130,9 @@ class ArraysFormat(JsonFormat):
 def _summed(
     record: Record, features: list[dict[str, float]], *, lengths: Sequence[Json], penalty: float
 ) -> list[dict[str, float]]:
-    """Sums of log-probabilities, from such sums divided by length to the power of `penalty`.
+    """The features with the decoder's score times its length to the power of `penalty`.
 
-    Scores that charlm wrote are sums already.
+    Scores of other arrays, such as charlm's, are sums already.
     """
     results = []
     for found, said in zip(features, lengths, strict=True):
@@ -140,8 +141,5 @@ def _summed(
             raise DataError(
                 f"{record.place}: found the length {length:g}; expected that of a text, 1 or more"
             )
-        factor = length**penalty
-        results.append(
-            {name: value if name == FEATURE else value * factor for name, value in found.items()}
-        )
+        results.append({**found, "score": found["score"] * length**penalty})
     return results

@@ -61,13 +61,14 @@ def test_a_penalty_is_undone_with_the_numbers_of_tokens(penalty, sums, read) -> 
     assert [h.features["score"] for h in found.hypotheses] == sums
 
 
-def test_scores_that_charlm_wrote_are_sums_without_a_penalty(read, write) -> None:
+def test_only_the_decoders_scores_were_divided_by_the_length(read, write) -> None:
     chosen = HuggingFaceFormat()
-    written = write(chosen, read(chosen, json.dumps(ROW)), scores=[(-9, -3)])
+    row = json.dumps({**ROW, "lm_scores": [-7, -8]})
+    written = write(chosen, read(chosen, row), scores=[(-9, -3)])
     (again,) = read(chosen, written, length_penalty=1.0)
     assert [dict(h.features) for h in again.hypotheses] == [
-        {"score": -2.0, "charlm": -9.0},
-        {"score": -1.5, "charlm": -3.0},
+        {"score": -2.0, "lm_scores": -7.0, "charlm": -9.0},
+        {"score": -1.5, "lm_scores": -8.0, "charlm": -3.0},
     ]
 
 
@@ -81,6 +82,7 @@ def test_scores_that_charlm_wrote_are_sums_without_a_penalty(read, write) -> Non
         ({"sequences_scores": [1, "x"]}, "'sequences_scores': found 'x'; expected a number"),
         ({"sequences_scores": [1, None]}, "utterance 'u-1': the feature 'score' is nan; expected"),
         ({"lengths": [1]}, "found no array 'lengths' of 2 numbers; expected those of the tokens"),
+        ({"sequences_scores": None}, "found no array 'sequences_scores'; expected the scores that"),
         ({"lengths": [1, 0]}, "found the length 0; expected that of a text, 1 or more"),
         ({"lengths": [1, 1e300]}, "found the length 1e+300; expected that of a text"),
         ({"reference": 1}, "'reference': found 1; expected a string"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from charlm.nbest.features import OOV, WORDS
+from charlm.nbest.features import OOV
 from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
@@ -76,17 +76,16 @@ def _on_weights(result: RescoringResult) -> list[str]:
 
 
 def _on_means(result: RescoringResult) -> list[str]:
-    """Scores that may be means over tokens, ranked beside a model's, which are sums."""
+    """A decoder's `score` that may be a mean over tokens, ranked beside a model's, a sum."""
     weights = result.weights
     values = {} if weights is None or weights.origin else weights.values
-    others = (*result.scorers, WORDS, OOV)
-    own = [name for name in result.counts.features if name not in others and values.get(name)]
-    if not (result.notices.may_be_means and own and any(map(values.get, result.scorers))):
+    is_weighed = values.get("score") and any(map(values.get, result.scorers))
+    if not (result.notices.may_be_means and is_weighed):
         return []
     return [
-        f"{', '.join(own)} of {result.format}'s lists may be divided by the number of tokens, as "
-        "the decoder does unless told otherwise, and a model's scores are sums: give the length "
-        "penalty that it had (--length-penalty 1), or weights that charlm tune finds"
+        f"score of {result.format}'s lists may be divided by the number of tokens, as the decoder "
+        "does unless told otherwise, and a model's scores are sums: give the length penalty that "
+        "it had (--length-penalty 1), or weights that charlm tune finds"
     ]
 
 

@@ -200,6 +200,18 @@ def test_scores_that_only_the_first_list_has_are_told_too(tmp_path: Path) -> Non
     assert "without am of the lists" in advice.advice_on(result)[0]
 
 
+def test_scores_that_nothing_divides_are_not_said_to_be_means(tmp_path: Path) -> None:
+    beams = '{"beams": [["a b", null, [], -1.5, -2.25]]}\n'
+    scored = '{"sequences": ["a b"], "lm_scores": [-7]}\n'
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+    for text, weight in ((beams, "lm=1"), (scored, "lm_scores=1")):
+        (tmp_path / "lists").write_text(text)
+        found = charlm.score(
+            tmp_path / "lists", scorer=scorer, write="none", weight=[weight, "own=1"]
+        )
+        assert not any("--length-penalty" in each for each in advice.advice_on(found))
+
+
 @pytest.mark.parametrize(
     ("penalty", "weights", "is_named"),
     [(0, (1, 1), True), (1, (1, 1), False), (0, (1, 0), False), (0, (0, 1), False)],

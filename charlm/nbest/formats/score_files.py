@@ -149,12 +149,9 @@ class UtteranceFormat(ScoreFileFormat):
         *,
         file: str = "",
     ) -> Iterator[NbestList]:
-        rows = (self.row(line, key) for line in lines)
-        found = False
-        for item in self._gathered(rows, source, lines.name, features=features, file=file):
-            found = True
-            yield item
-        if found:
+        rows = [self.row(line, key) for line in lines]
+        if any(isinstance(row, Row) for row in rows):
+            yield from self._gathered(rows, source, lines.name, features=features, file=file)
             return
         if not source.allow_missing:
             raise DataError(

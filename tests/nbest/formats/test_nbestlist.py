@@ -1,9 +1,11 @@
 """Decipher's lists in their two versions."""
 
+from pathlib import Path
+
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
+from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.nbestlist import NbestList1Format, NbestList2Format
 
 LN10 = 2.302585092994046
@@ -92,6 +94,16 @@ def test_what_is_no_such_list_is_said_with_its_line(reader, text, message, read)
     with pytest.raises(DataError) as caught:
         read(reader(), text)
     assert message in str(caught.value)
+
+
+def test_a_file_with_a_header_alone_is_refused_or_left_out(tmp_path: Path) -> None:
+    (tmp_path / "sw-1").write_text(ONE)
+    (tmp_path / "sw-2").write_text("NBestList1.0\n")
+    with pytest.raises(DataError, match="sw-2: found no hypothesis; expected at least one; --allo"):
+        list(NbestList1Format().read(Source(tmp_path)))
+    source = Source(tmp_path, allow_missing=True)
+    assert [each.id for each in NbestList1Format().read(source)] == ["sw-1"]
+    assert source.notices.passed_over == {"lists without a hypothesis": 1}
 
 
 @pytest.mark.parametrize(

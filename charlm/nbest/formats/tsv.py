@@ -30,8 +30,7 @@ ROLES = (IDS, TEXTS, REFERENCES, ("rank",), ("recording",))
 COUNTS = ("word", "words")  # a number if another column is the text
 SKIPPED = "-"  # names a column without meaning; pandas leaves its index column without a name
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # nats per unit
-NA = "NA"
-MISSING = (NA, "")  # how R and pandas write missing values
+MISSING = ("NA", "")  # how R and pandas write missing values
 MAX_RANK_DIGITS = 10
 TRN_ID = re.compile(r"\([^()]*[0-9][^()]*\)")  # behind a text and a TAB, as ESPnet writes it
 
@@ -124,7 +123,7 @@ class TsvFormat(TemplateFormat):
             )
         names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
         for column, field in enumerate(fields[1:-1], 1):
-            if is_number(field.strip(" ")) or field == NA:
+            if is_number(field.strip(" ")) or field in MISSING:
                 names[column] = f"c{column + 1}"
         rows = [each.split("\t")[:2] for each in sample] or [fields[:2]]
         if len(fields) > 2 and _are_ranks(rows):

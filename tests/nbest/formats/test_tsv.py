@@ -140,8 +140,9 @@ def test_a_feature_that_is_na_in_a_whole_list_is_not_there(cell, read) -> None:
     assert features_of(found) == [[{}, {}], [{"c2": -1.0}]]
 
 
-def test_na_makes_a_feature_of_a_column_without_a_name(read) -> None:
-    found = read(TsvFormat(), "u\tNA\ta\nv\t-1\tc\n")
+@pytest.mark.parametrize("cell", ["NA", ""])
+def test_a_missing_number_makes_a_feature_of_a_column_without_a_name(cell, read) -> None:
+    found = read(TsvFormat(), f"u\t{cell}\ta\nv\t-1\tc\n")
     assert features_of(found) == [[{}], [{"c2": -1.0}]]
 
 

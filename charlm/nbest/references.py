@@ -13,6 +13,7 @@ from typing import Literal
 
 from charlm.errors import DataError
 from charlm.nbest.formats.csv_tables import CsvFormat
+from charlm.nbest.formats.json_values import Number, dumped, parsed
 from charlm.nbest.formats.tsv import Columns, TsvFormat, columns_named, is_comment
 from charlm.nbest.hypotheses import NbestList, StrippedWords
 from charlm.nbest.list_lines import Line as ListLine
@@ -20,7 +21,7 @@ from charlm.nbest.policies import DECIMAL, plain_words
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
 from charlm.text.corpus.labels import BRACED, is_silent, is_word
-from charlm.text.io.files import display_name, parse_json
+from charlm.text.io.files import display_name
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 from charlm.text.io.table_lines import (
     REFERENCES,
@@ -230,9 +231,11 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     if len(lines) == len(ids) and not _keyed_form([text for _, text in full]):
         _require_order(ids, name=name)
         return "plain"
+    of_lines = f" in {len(lines)} lines" if len(full) < len(lines) else ""
     raise DataError(
-        f"{name}: {len(full)} references for {len(ids)} lists, {hits[best]} with an id of theirs; "
-        f"expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each list"
+        f"{name}: {len(full)} references{of_lines} for {len(ids)} lists, {hits[best]} with an id "
+        f"of theirs; expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each "
+        "list"
     )
 
 
@@ -413,10 +416,12 @@ def _refuse_columns(lines: Sequence[Line], *, name: str) -> None:
 
 
 def _from_json(line: str, *, number: int, where: str) -> Entry:
-    value = parse_json(line, where)
+    value = parsed(line, where)
     if isinstance(value, dict):
         id = next((value[key] for key in ID_KEYS if key in value), None)
         text = next((value[key] for key in TEXT_KEYS if key in value), None)
-        if isinstance(id, str | int) and isinstance(text, str):
-            return number, str(id), text
-    raise DataError(f'{where}: {shown(value)}; expected {{"id": …, "ref": …}}')
+        if isinstance(id, Number) and id.is_whole:
+            id = id.text
+        if isinstance(id, str) and isinstance(text, str):
+            return number, id, text
+    raise DataError(f'{where}: {dumped(value)[:80]}; expected {{"id": …, "ref": …}}')

@@ -142,7 +142,7 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
     form: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, FORMS[form])
-    with pytest.raises(DataError, match=r"3 references for 3 lists, 0 with an id of theirs; "):
+    with pytest.raises(DataError, match=r"3 references( in 5 lines)? for 3 lists, 0 with an id "):
         read_references(path, ["spk-1", "spk-2", "spk-3"])
 
 
@@ -153,7 +153,7 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
         ("utt-1 a\nutt-2 b\nutt-1 c\n", "refs:3: a second reference for 'utt-1'"),
         ("utt-1\ta b\nb\n", "refs:2: 'b'; expected utt TAB text"),
         ("a (utt-1)\nb\n", "refs:2: 'b'; expected text (utt)"),
-        ('{"id": "utt-1"}\n', "refs:1: {'id': 'utt-1'}; expected {\"id\": …, \"ref\": …}"),
+        ('{"id": "utt-1"}\n', 'refs:1: {"id": "utt-1"}; expected {"id": …, "ref": …}'),
         (
             "id,ref\nutt-1,a,b\n",
             "refs:2: found 3 fields between commas; expected 2 (id,ref)",
@@ -177,8 +177,13 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
             "utt-1 1 a 0 1 <o> IGNORE_TIME_SEGMENT_IN_SCORING\n",
             "refs:1: 'IGNORE_TIME_SEGMENT_IN_SCORING'; expected the words that were said",
         ),
-        ('{"id": \n', "refs:1: not valid JSON"),
-        ("one\ntwo\n", "2 references for 3 lists, 0 with an id of theirs"),
+        (
+            '{"id": \n',
+            "refs:1: not valid JSON (Expecting value at character 8); expected a value as RFC",
+        ),
+        ('{"id": "utt-1", "ref": "a", "ref": "b"}\n', "refs:1: found the key 'ref' twice"),
+        ("one\ntwo\n", "refs: 2 references for 3 lists, 0 with an id of theirs; expected ids su"),
+        ("one\ntwo\nthree\n\n", "refs: 3 references in 4 lines for 3 lists, 0 with an id of"),
     ],
 )
 def test_what_is_no_file_of_references_is_refused_with_its_place(

@@ -210,10 +210,11 @@ def explained(
     remedies = []
     for rule, cases in found.items():
         n_tokens = sum(n for _, _, n in cases)
+        advice = [rules[name][1] for name in rule.split(" + ")]
         remedies.append(
             Remedy(
                 rule=rule,
-                advice="; ".join(filter(None, (rules[name][1] for name in rule.split(" + ")))),
+                advice="; ".join(advice) if all(advice) else "",
                 n_tokens=n_tokens,
                 n_types=len(cases),
                 share=share(n_tokens, n_unknown),

@@ -66,11 +66,12 @@ def test_a_rule_is_advised_for_a_habit_and_not_for_chance(
     (tmp_path / "few").write_text("The Cat\n" + "zzz " * 9)
     (tmp_path / "many").write_text("The Cat Café\n" + "zzz " * 9)
     (tmp_path / "split").write_text("armor-ends cat-bearer the-cat\n")
+    (tmp_path / "both").write_text("Armor-Ends Cat-Bearer The-Cat\n")
     advised = [
         [each.is_advised for each in unknown_words(inventory, [tmp_path / name]).remedies]
-        for name in ("few", "many", "split")
+        for name in ("few", "many", "split", "both")
     ]
-    assert advised == [[False], [True], [False]]
+    assert advised == [[False], [True], [False], [False]]
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,12 @@ class ExpandedLattice:
     arcs: tuple[ExpandedArc, ...]
     ends: Mapping[int, Answers]  # the final nodes, with the scores of the end of the sentence
     n_merged: int = 0  # arrivals that continue with a history other than their own
-    n_pruned: int = 0  # nodes with a history that the beam left out
-    n_refused: int = 0  # nodes with a history that were left out since a level held too many
+    n_pruned: int = 0  # nodes with a history that were left out: far below the best, or too many
 
     @property
     def is_exact(self) -> bool:
         """Whether every path of the lattice is here with its own score."""
-        return not (self.n_merged or self.n_pruned or self.n_refused)
+        return not (self.n_merged or self.n_pruned)
 
     @property
     def is_split(self) -> bool:

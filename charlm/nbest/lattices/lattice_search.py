@@ -6,6 +6,7 @@ lattices. Pruning always leaves one whole path: a level's best pair, what led to
 from it.
 """
 
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -90,7 +91,7 @@ class _Search:
         self.pending: dict[int, dict[object, Pair]] = {}
         self.kept: list[Pair] = []
         self.ends: dict[int, Answers] = {}
-        self.n_merged = self.n_pruned = self.n_refused = 0
+        self.n_merged = self.n_pruned = 0
 
     def _tokens(self) -> list[tuple[str, ...]]:
         """What each arc adds to histories; nothing where there is no model."""
@@ -183,11 +184,10 @@ class _Search:
         """The pairs of a level that are kept, in their order."""
         hopes = [pair.score + self.ahead[pair.node] for pair in pairs]
         beam = self.options.beam * self.weighing.language
-        within, refused, kept = chosen(
+        kept = chosen(
             pairs, hopes, beam=beam, at_most=self.options.max_pairs, is_open=self._is_open
         )
-        self.n_pruned += len(pairs) - within
-        self.n_refused += refused
+        self.n_pruned += len(pairs) - len(kept)
         for number, pair in enumerate(kept, len(self.kept)):
             pair.number = number
         self.kept += kept
@@ -258,7 +258,6 @@ class _Search:
             ends={renamed[node]: end for node, end in self.ends.items() if node in useful},
             n_merged=self.n_merged,
             n_pruned=self.n_pruned,
-            n_refused=self.n_refused,
         )
 
 
@@ -281,23 +280,22 @@ def chosen(
     beam: float,
     at_most: int,
     is_open: Callable[[Pair], bool],
-) -> tuple[int, int, list[Pair]]:
-    """How many pairs are within the beam (0: all), how many of those are refused, and those kept.
+) -> list[Pair]:
+    """The best pairs within the beam (0: all), and those that whole paths through them need.
 
     `is_open`: whether paths end at a pair or leave its level.
     """
     if not pairs:
-        return 0, 0, []
+        return []
     # Of equal hopes the later one comes first, since what led to it is kept with it.
     order = sorted(range(len(pairs)), key=lambda i: (-hopes[i], -i))
-    within = [i for i in order if not beam or hopes[i] >= hopes[order[0]] - beam]
-    going = {id(pairs[i]) for i in within[:at_most]}
+    least = hopes[order[0]] - beam if beam else -math.inf
+    going = {id(pairs[i]) for i in order[:at_most] if hopes[i] >= least}
     going.update(map(id, _path_out(pairs[order[0]], pairs, is_open)))
     for pair in reversed(pairs):
         if id(pair) in going and pair.came_from is not None:
             going.add(id(pair.came_from))
-    kept = [pair for pair in pairs if id(pair) in going]
-    return len(within), max(0, len(within) - at_most), kept
+    return [pair for pair in pairs if id(pair) in going]
 
 
 def _path_out(pair: Pair, pairs: Sequence[Pair], is_open: Callable[[Pair], bool]) -> list[Pair]:

@@ -39,5 +39,5 @@ def how_it_was_made(rescored: RescoredLattice) -> str:
     return (
         f"charlm: {' '.join(expanded.models)} recombine={expanded.recombine} "
         f"beam={expanded.beam:g} merged={expanded.n_merged} "
-        f"pruned={expanded.n_pruned + expanded.n_refused} weights: {weights}"
+        f"pruned={expanded.n_pruned} weights: {weights}"
     )

@@ -64,7 +64,7 @@ class LatticeCounts:
         expanded = found.expanded
         self.n_exact += expanded.is_exact
         self.n_merged += expanded.n_merged
-        self.n_pruned += expanded.n_pruned + expanded.n_refused
+        self.n_pruned += expanded.n_pruned
         self.n_useless += found.lattice.n_useless
 
     def add(self, other: "LatticeCounts") -> None:

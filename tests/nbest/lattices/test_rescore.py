@@ -147,8 +147,13 @@ def test_a_level_holds_no_more_than_it_may_and_says_so(read: Read, scorer: Funct
     rows = [f"{i} {i + 1} {word}" for i in range(4) for word in "abc"]
     lattice = read("\n".join(["u", *rows, "4", "", ""]))[0]
     found = rescored(lattice, scorer, max_pairs=2)
-    assert found.expanded.n_refused == 1 + 4 + 4 + 4  # 3, then 2 · 3 of which 2 stay
+    assert found.expanded.n_pruned == 1 + 4 + 4 + 4  # 3, then 2 · 3 of which 2 stay
     assert len(found.nbest.hypotheses) == 2
+
+
+def test_what_a_path_needs_is_not_counted_as_left_out(read: Read, scorer: FunctionScorer) -> None:
+    lattice = read("u\n0 1 <eps>\n1 2 a\n2\n\n")[0]
+    assert rescored(lattice, scorer, max_pairs=1).expanded.is_exact
 
 
 @pytest.mark.parametrize("seed", range(40))

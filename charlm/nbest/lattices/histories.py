@@ -12,7 +12,7 @@ import numpy as np
 
 from charlm.errors import DataError
 from charlm.nbest.scorer import Scorer
-from charlm.nbest.scorers import LogProbs, NgramScorer
+from charlm.nbest.scorers import LogProbs, NgramScorer, SameWords
 from charlm.text.corpus.tokens import END_WORD
 
 
@@ -88,9 +88,8 @@ class ScorerHistories:
         return np.array([found[request] for request in requests], np.float64)
 
     def _context(self, history: History) -> list[str]:
-        most = history.depth
-        if isinstance(self.scorer, NgramScorer):
-            most = self.scorer.model.order - 1
+        scorer = self.scorer.scorer if isinstance(self.scorer, SameWords) else self.scorer
+        most = scorer.model.order - 1 if isinstance(scorer, NgramScorer) else history.depth
         return list(history.tail(most))[::-1]
 
     def keep(self, histories: Iterable[History]) -> None:

@@ -10,7 +10,7 @@ from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
 from charlm.nbest.scorer import WordLogProbs, Words
-from charlm.nbest.scorers import FunctionScorer, NgramScorer
+from charlm.nbest.scorers import FunctionScorer, NgramScorer, SameWords
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode
 from charlm.text.corpus.tokens import END_WORD
@@ -49,8 +49,9 @@ def test_an_old_model_reads_labels_as_they_stand_and_new_ones_by_their_own_rules
     assert not any("[laugh]" in words for words in heard["nn"])
 
 
+@pytest.mark.parametrize("is_mixed", [False, True])
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_an_ngram_model_hears_no_words_before_its_context(order: int) -> None:
+def test_an_ngram_model_hears_no_words_before_its_context(order: int, is_mixed: bool) -> None:
     heard: list[Words] = []
 
     class Listening(NgramScorer):
@@ -68,6 +69,7 @@ def test_an_ngram_model_hears_no_words_before_its_context(order: int) -> None:
     for word in words:
         requests.append((history, word))
         history = history.then(word)
-    found = ScorerHistories(scorer).log_probs([*requests, (history, END_WORD)])
+    guarded = SameWords(scorer, {"a", "b"}.__contains__, other="nn") if is_mixed else scorer
+    found = ScorerHistories(guarded).log_probs([*requests, (history, END_WORD)])
     np.testing.assert_array_equal(found, whole.log_probs)
     assert max(map(len, heard)) == order

@@ -18,7 +18,6 @@ from typing import Literal
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import detect
-from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.list_lines import opened
 from charlm.nbest.references import form_alone, texts_of
@@ -253,7 +252,7 @@ def _list_format(sample: Sample) -> Format | None:
         if sample.names or not any(text.strip(" \t") for text in sample.lines):
             raise
         return None
-    return None if isinstance(form, TextFormat | RnnlmFormat) else form
+    return None if isinstance(form, TextFormat) else form
 
 
 def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[str, str] | None:

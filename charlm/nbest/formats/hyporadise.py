@@ -4,11 +4,14 @@ Lists are filled up to five with random copies, so duplicates say nothing about 
 is one array, held in memory as a whole; objects on lines of their own are read one by one.
 """
 
+import re
+
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
 from charlm.nbest.formats.json_lists import Record, Slot, first_keys
 from charlm.nbest.formats.json_values import Json, words_in
 
+ARRAY = re.compile(r'"input"\s*:\s*\[')  # of hypotheses; in other JSON, "input" is a text
 EMPTY = ("<UNK>",)  # how an empty text is written
 
 
@@ -25,9 +28,8 @@ class HyporadiseFormat(ArraysFormat):
 
     def claims(self, sample: Sample) -> bool:
         keys = set(first_keys(sample.lines))
-        return bool(keys >= {"input"} or keys >= {"input1", "input2"}) and (
-            "output" in keys or len(sample.lines) == 1
-        )
+        has_array = "input" in keys and ARRAY.search("\n".join(sample.lines)) is not None
+        return has_array or keys >= {"input1", "input2"}
 
     def reference(self, record: Record) -> tuple[str, ...] | None:
         said = record.value.get(self.reference_key)

@@ -39,6 +39,7 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (["[", " {", '  "input": [', '   "a"', "  ],", '  "output": "a"'], "hyporadise"),
         (['[{"input": ["a b", "c d'], "hyporadise"),  # cut off after 64 KiB
         (['[{"input1": "a", "input2": ["b"], "output": "a"}]'], "hyporadise"),
+        (['{"input": ["a b", "a c"]}', '{"input": ["b"]}'], "hyporadise"),  # no references
         (['{"u": {"hyp_1": {"score": 1, "text": "a"}, "ref": "a"}}'], "mlm-scoring"),
         (['{"id": "u", "hyps": [{"text": "a", "am": 1}]}'], "jsonl"),
         (['{"id": "u", "rank": 1, "text": "a", "scores": {"am": 1}}'], "jsonl"),
@@ -157,6 +158,10 @@ def test_a_line_that_is_not_as_those_above_it_is_named(
         (['{"a":', " [1,", "  x]}"], "a.json:3: not valid JSON (Expecting value at column 3); exp"),
         (['[{"a": 1}, {"b" 2}]'], "a.json:1: not valid JSON (Expecting ':' delimiter at column 17"),
         (['{"a": 1,', '"b": []}', '{"c"'], "a.json: found JSON whose first object has 'a', 'b'; e"),
+        (
+            ['[{"instruction": "a", "input": "b", "output": "c"}]'],
+            "a.json: found JSON whose first object has 'instruction', 'input', 'output'; expected",
+        ),
         (["[[1], [2]]"], "a.json: found JSON whose first object has no member; expected a format"),
         (["[", *['{"a": 1},'] * 5000], "a.json: found the beginning of no format"),  # cut, perhaps
         (['{"text": "' + "a b " * 5000], "a.json: found the beginning of no format"),

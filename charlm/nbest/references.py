@@ -253,8 +253,8 @@ def form_alone(lines: Iterable[Line], *, name: str) -> ReferenceFormat | None:
     return form or _keyed_form([text for _, text in full])
 
 
-def texts_of(lines: Sequence[Line], form: ReferenceFormat, *, name: str) -> Iterator[str]:
-    """The texts of references without their ids, except segments that are not scored.
+def texts_of(lines: Sequence[Line], form: ReferenceFormat, *, name: str) -> Iterator[Line]:
+    """The lines of references without their ids, except segments that are not scored.
 
     Raises:
         DataError: a line that is not of this form.
@@ -262,7 +262,7 @@ def texts_of(lines: Sequence[Line], form: ReferenceFormat, *, name: str) -> Iter
     entries = list(_entries(form, lines, name=name))
     if not entries:  # STM is told by all lines together
         raise DataError(f"{name}: begins as {form} and goes on as something else; expected one")
-    yield from (text for _, _, text in entries if form != "stm" or not _is_ignored(text))
+    yield from ((n, text) for n, _, text in entries if form != "stm" or not _is_ignored(text))
 
 
 def _marked_form(full: Sequence[Line], *, name: str) -> ReferenceFormat | None:

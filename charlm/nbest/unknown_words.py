@@ -20,6 +20,7 @@ from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import detect
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.list_lines import opened
+from charlm.nbest.policies import plain_words
 from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
 from charlm.text.corpus.normalisation import (
@@ -236,12 +237,13 @@ def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
             return
         assert source.lines is not None  # a folder without a format was refused
         head, name = source.sample.lines, display_name(path)
-        lines = ((line.number, line.text) for line in source.lines)
+        lines: Iterable[tuple[int, str]] = ((line.number, line.text) for line in source.lines)
         form = form_alone(enumerate(head, 1), name=name)
         if form != "csv":
             refuse_csv_lines(head, path, expected=f"{SENTENCES}, or write a header above it")
-        texts = texts_of([*lines], form, name=name) if form else (text for _, text in lines)
-        yield from map(split_words, texts)
+        if form:
+            lines = texts_of([*lines], form, name=name)
+        yield from (plain_words(text, f"{name}:{number}") for number, text in lines)
 
 
 def _list_format(sample: Sample) -> Format | None:

@@ -99,6 +99,8 @@ def test_a_twentieth_of_the_unknown_words_is_a_habit_and_another_hyphen_always(
         "utt3 A ann 2 3 <o> IGNORE_TIME_SEGMENT_IN_SCORING\n",
         '{"id": "utt1", "ref": "the The"}\n{"id": "utt2", "ref": "cat Cat"}\n',
         "the The\ncat Cat\n",
+        "<s> the The </s>\n<s> cat Cat </s>\n",
+        '{"id": "utt1", "ref": "<s> the The </s>"}\n{"id": "utt2", "ref": "cat Cat"}\n',
     ],
 )
 def test_lists_and_references_are_read_as_what_they_are(
@@ -107,6 +109,14 @@ def test_lists_and_references_are_read_as_what_they_are(
     (tmp_path / "t").write_text(text)
     found = unknown_words(inventory, [tmp_path / "t"])
     assert (found.n_tokens, found.n_unknown) == (4, 2)
+
+
+def test_a_mark_within_a_line_is_refused_as_elsewhere(inventory: Inventory, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("the cat\nthe <s> cat\n")
+    with pytest.raises(
+        DataError, match="t:2: found <s> within a line; expected one sentence a lin"
+    ):
+        unknown_words(inventory, [tmp_path / "t"])
 
 
 def test_references_that_go_on_as_something_else_are_refused(

@@ -23,6 +23,7 @@ from charlm.nbest.list_lines import opened
 from charlm.nbest.policies import plain_words
 from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
+from charlm.text.corpus.labels import labels_read
 from charlm.text.corpus.normalisation import (
     IGNORED,
     JOINERS,
@@ -169,10 +170,10 @@ def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownW
     """
     require_one_stdin(paths)
     counts: Counter[str] = Counter()
-    for path in paths:
-        for words in _sentences(path):
-            counts.update(split_words(inventory.normalisation(" ".join(words))))
     known = inventory.word_ids
+    for path in paths:
+        for words in _sentences(path, known.__contains__):
+            counts.update(split_words(inventory.normalisation(" ".join(words))))
     counts = Counter({word: n for word, n in counts.items() if not is_literal_unk(word)})
     unknown = [(word, n) for word, n in counts.most_common() if word not in known]
     n_unknown = sum(n for _, n in unknown)
@@ -224,14 +225,14 @@ def explained(
     return sorted(remedies, key=lambda each: -each.n_tokens), unexplained
 
 
-def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
-    """The word sequences of a text, of a list's hypotheses, or of references without their ids."""
+def _sentences(path: str | Path, is_known: Callable[[str], bool]) -> Iterator[Sequence[str]]:
+    """The words of a text, of hypotheses as models read them, or of references without ids."""
     with opened(Source(path, rules=CORPUS)) as source:
         assert source.sample is not None
         listed = _list_format(source.sample)
         if listed is not None:
             for nbest in listed.read(source):
-                yield from (each.words for each in nbest.hypotheses)
+                yield from (labels_read(each.words, is_known) for each in nbest.hypotheses)
                 if nbest.reference is not None:
                     yield nbest.reference
             return

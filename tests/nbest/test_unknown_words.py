@@ -91,6 +91,7 @@ def test_a_twentieth_of_the_unknown_words_is_a_habit_and_another_hyphen_always(
         "utt1\tthe The\nutt2\tcat Cat\n",  # references
         "utt1 the The\nutt2 cat Cat\n",
         "0 ||| the The ||| lm= -1 ||| -1\n0 ||| cat Cat ||| lm= -2 ||| -2\n",  # Moses
+        "u-1 [noise] the The\nu-2 <UNK> cat Cat -pau-\n",  # Kaldi, with what no model reads
         "1 the The\n1 cat Cat\n",  # the RNNLM toolkit
         '{"id": "u", "hyps": [{"text": "the The"}, {"text": "cat Cat"}]}\n',
         'id,ref\nutt1,"the The"\nutt2,cat Cat\n',

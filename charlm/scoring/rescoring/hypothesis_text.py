@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from charlm.nbest.unknown_words import LIST_RULES, Remedy, explained
-from charlm.text.corpus.labels import is_word, label_read
+from charlm.text.corpus.labels import labels_read
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import N_SHOWN
 from charlm.text.io.lines import split_words
@@ -68,10 +68,7 @@ class HypothesisText:
     def read(self, words: Sequence[str]) -> list[str]:
         """The words of the normalised copy."""
         is_known, rules = self._is_known, self.normalisation
-        own = list(words)
-        if is_known is not None:
-            heard = (word for word in words if is_word(word) or is_known(word))
-            own = [label_read(word, is_known) for word in heard]
+        own = list(words) if is_known is None else labels_read(words, is_known)
         counts = self.counts
         copy = own if rules is None else split_words(rules(" ".join(own), changed=counts.by_rule))
         counts.n_hypotheses += 1

@@ -5,7 +5,7 @@ only if its training text held it.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 
@@ -28,3 +28,8 @@ def is_word(label: str) -> bool:
 def label_read(label: str, is_known: Callable[[str], bool]) -> str:
     """A word as models read it: `<UNK>` is `<unk>`, unless their vocabulary has it."""
     return UNK_WORD if label == CAPITAL_UNK and not is_known(label) else label
+
+
+def labels_read(labels: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
+    """What models read of a hypothesis: its words, and the noise that their vocabulary has."""
+    return [label_read(each, is_known) for each in labels if is_word(each) or is_known(each)]

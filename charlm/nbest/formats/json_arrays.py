@@ -104,6 +104,8 @@ class ArraysFormat(JsonFormat):
         for name, value in record.value.items():
             if not isinstance(value, list) or not SCORES.search(name):
                 continue
+            if name != self.score_array and any(isinstance(each, list) for each in value):
+                continue  # of tokens, as transition_scores
             if len(value) != n:
                 raise DataError(
                     f"{record.place}: found {len(value)} numbers in {name[:40]!r} for {n} "

@@ -15,6 +15,7 @@ ROW = {
     "sequences_scores": [-0.5, -0.75],
     "lengths": [4, 2],
     "beam_indices": [[0, 1], [1, 1]],
+    "transition_scores": [[-0.5, -1.5], [-1.5]],
     "reference": "we know",
 }
 TEXT = json.dumps(ROW) + "\n" + '{"sequences": [""], "seen": [true], "logprobs": [-1e-3]}\n'
@@ -46,6 +47,7 @@ def test_reranked_all_arrays_of_the_list_move_together(read, write) -> None:
         "sequences_scores": [-0.75, -0.5],
         "lengths": [2, 4],
         "beam_indices": [[1, 1], [0, 1]],
+        "transition_scores": [[-1.5], [-0.5, -1.5]],
         "reference": "we know",
         "charlm": [-3, -9],
     }
@@ -80,6 +82,7 @@ def test_only_the_decoders_scores_were_divided_by_the_length(read, write) -> Non
         ({"sequences": []}, "found no hypothesis of 'u-1'; expected at least one"),
         ({"sequences_scores": [1]}, "found 1 numbers in 'sequences_scores' for 2 hypotheses"),
         ({"sequences_scores": [1, "x"]}, "'sequences_scores': found 'x'; expected a number"),
+        ({"sequences_scores": [[1], [2]]}, "'sequences_scores': found '[1]'; expected a number"),
         ({"sequences_scores": [1, None]}, "utterance 'u-1': the feature 'score' is nan; expected"),
         ({"lengths": [1]}, "found no array 'lengths' of 2 numbers; expected those of the tokens"),
         ({"sequences_scores": None}, "found no array 'sequences_scores'; expected the scores that"),

@@ -105,6 +105,20 @@ def test_a_total_is_that_of_the_search(lower_run: Path, lattices: Path) -> None:
     assert totals == sorted(totals, reverse=True)
 
 
+@pytest.mark.parametrize("label", ["<unk>", "<UNK>", "zz"])
+def test_an_unknown_word_counts_in_lattices_as_in_lists(
+    lower_run: Path, tmp_path: Path, label: str
+) -> None:
+    (tmp_path / "lattice").write_text(f"u\n0 1 a 0,0\n1 2 {label} 0,0\n2\n\n")
+    (tmp_path / "list").write_text(json.dumps({"id": "u", "hyps": [{"text": f"a {label}"}]}))
+    weight = ["nn=0", "oov=-3"]
+    for name in ("lattice", "list"):
+        (found,) = hypotheses(tmp_path / name, model=lower_run, weight=weight)
+        assert found["scores"]["charlm_total"] == pytest.approx(-3.0)  # type: ignore[index]
+        result = charlm.score(tmp_path / name, model=lower_run, weight=weight)
+        assert result.text.n_unknown == 1
+
+
 def test_an_override_lies_over_the_lattices_own_weights(lower_run: Path, lattices: Path) -> None:
     result = charlm.score(lattices, model=lower_run, weight=["nn=.25"])
     assert result.weights is not None

@@ -30,7 +30,7 @@ from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
-from charlm.text.corpus.tokens import UNK
+from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import MIB, TEXT
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -284,10 +284,14 @@ def _inventory(scorer: Scorer) -> Inventory | None:
 
 
 def known_by(scorer: Scorer) -> Known:
-    """Tells whether a scorer knows a word; the caller's own scorer is taken to know all words."""
+    """Tells whether a scorer knows a word; the caller's own scorer is taken to know all words.
+
+    As in the scores themselves, `<unk>` counts as unknown.
+    """
     inventory = _inventory(scorer)
     if inventory is not None:
-        return inventory.word_ids.__contains__
+        words = inventory.word_ids
+        return lambda word: word in words and word != UNK_WORD
     if isinstance(scorer, NgramScorer):
         remember = lru_cache(MOST_REMEMBERED)
         return remember(lambda word: bool(scorer.score([[word]])[0].known[0]))

@@ -26,7 +26,7 @@ class VocabCommand(VocabOptions):
     against: Annotated[
         Sequence[str | Path],
         Opt(
-            "Text, hypotheses or references in which unknown words are looked for, and rules "
+            "Text, lists, lattices or references in which unknown words are looked for, and rules "
             "(case, Unicode form, apostrophes, hyphens, numbers \u2026) that would make them "
             "known; may be repeated.",
             metavar="TEXT",

@@ -19,11 +19,12 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import detect
 from charlm.nbest.formats.text import TextFormat
+from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
 from charlm.nbest.list_lines import opened
 from charlm.nbest.policies import plain_words
 from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
-from charlm.text.corpus.labels import labels_read
+from charlm.text.corpus.labels import is_silent, labels_read
 from charlm.text.corpus.normalisation import (
     IGNORED,
     JOINERS,
@@ -162,7 +163,7 @@ class UnknownWords:
 
 
 def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownWords:
-    """The words of texts, lists and references that a vocabulary lacks, and which rules would help.
+    """The words of texts, lists and the like that a vocabulary lacks, and which rules would help.
 
     Raises:
         ConfigError: standard input twice, or as the readers of lists and texts.
@@ -226,9 +227,17 @@ def explained(
 
 
 def _sentences(path: str | Path, is_known: Callable[[str], bool]) -> Iterator[Sequence[str]]:
-    """The words of a text, of hypotheses as models read them, or of references without ids."""
+    """The words of a text, of hypotheses as models read them, or of references without ids.
+
+    Of a lattice, those of all arcs.
+    """
     with opened(Source(path, rules=CORPUS)) as source:
         assert source.sample is not None
+        if lattice_format(source.sample) is not None:
+            for lattice in read_lattices(source):
+                labels = [arc.word for arc in lattice.arcs if not is_silent(arc.word)]
+                yield labels_read(labels, is_known)
+            return
         listed = _list_format(source.sample)
         if listed is not None:
             for nbest in listed.read(source):

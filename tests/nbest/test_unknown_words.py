@@ -92,6 +92,9 @@ def test_a_twentieth_of_the_unknown_words_is_a_habit_and_another_hyphen_always(
         "utt1 the The\nutt2 cat Cat\n",
         "0 ||| the The ||| lm= -1 ||| -1\n0 ||| cat Cat ||| lm= -2 ||| -2\n",  # Moses
         "u-1 [noise] the The\nu-2 <UNK> cat Cat -pau-\n",  # Kaldi, with what no model reads
+        "u\n0 1 the 1,2\n0 1 The\n1 2 cat\n1 2 Cat\n1 2 <eps>\n1 2 [noise]\n2 1,0\n\n",  # lattices
+        "VERSION=1.0\nN=2 L=4\nI=0\nI=1\n"
+        + "".join(f"J={i} S=0 E=1 W={w}\n" for i, w in enumerate(["the", "The", "cat", "Cat"])),
         "1 the The\n1 cat Cat\n",  # the RNNLM toolkit
         '{"id": "u", "hyps": [{"text": "the The"}, {"text": "cat Cat"}]}\n',
         'id,ref\nutt1,"the The"\nutt2,cat Cat\n',

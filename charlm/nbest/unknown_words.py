@@ -19,6 +19,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import detect
 from charlm.nbest.formats.text import TextFormat
+from charlm.nbest.formats.tsv import is_comment
 from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
 from charlm.nbest.list_lines import opened
 from charlm.nbest.policies import plain_words
@@ -38,7 +39,7 @@ from charlm.text.corpus.oddities import Finding, oddities, replaced, scripts_of
 from charlm.text.corpus.tokens import form_of, is_literal_unk, share
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import CORPUS, split_words
-from charlm.text.io.table_lines import SENTENCES, refuse_csv_lines
+from charlm.text.io.table_lines import REFERENCES, SENTENCES, names_columns, refuse_csv_lines
 from charlm.text.vocabulary.vocabulary import Inventory
 
 N_SHOWN = 8
@@ -257,7 +258,10 @@ def _sentences(path: str | Path, is_known: Callable[[str], bool]) -> Iterator[Se
 
 
 def _list_format(sample: Sample) -> Format | None:
-    """The format of a list; None for text, or for references that begin with ids."""
+    """The format of a list; None for text, or for references."""
+    first = next((line for line in sample.lines if not is_comment(line)), "").split("\t")
+    if names_columns(first, texts=REFERENCES) and not names_columns(first):
+        return None
     try:
         form = detect(sample)
     except (ConfigError, DataError):

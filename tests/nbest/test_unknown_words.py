@@ -98,6 +98,7 @@ def test_a_twentieth_of_the_unknown_words_is_a_habit_and_another_hyphen_always(
         "1 the The\n1 cat Cat\n",  # the RNNLM toolkit
         '{"id": "u", "hyps": [{"text": "the The"}, {"text": "cat Cat"}]}\n',
         'id,ref\nutt1,"the The"\nutt2,cat Cat\n',
+        "id\tref\tspeaker\nutt1\tthe The\tann\nutt2\tcat Cat\tbob\n",
         ";; of the hall\nthe The (spk-utt1)\ncat Cat (spk-utt2)\n",
         "utt1 A ann 0.0 1.5 <o> the The\nutt2 A ann 1.5 2 <o> cat Cat\n"
         "utt3 A ann 2 3 <o> IGNORE_TIME_SEGMENT_IN_SCORING\n",

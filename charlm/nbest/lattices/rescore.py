@@ -69,11 +69,14 @@ def _groups(lattices: Iterable[Lattice], at_once: int) -> Iterator[list[Lattice]
     group: list[Lattice] = []
     n_arcs = 0
     for lattice in lattices:
-        if group and (len(group) == at_once or n_arcs + len(lattice.arcs) > ARCS_AT_ONCE):
+        if group and n_arcs + len(lattice.arcs) > ARCS_AT_ONCE:
             yield group
             group, n_arcs = [], 0
         group.append(lattice)
         n_arcs += len(lattice.arcs)
+        if len(group) == at_once:  # without reading on, for who waits for the answer
+            yield group
+            group, n_arcs = [], 0
     if group:
         yield group
 

@@ -176,6 +176,23 @@ def test_lattices_asked_together_give_what_each_gives_alone(
     assert [found.lattice.id for found in together] == [f"u{seed}" for seed in range(12)]
 
 
+def test_of_lattices_that_come_one_by_one_each_is_returned_before_the_next_is_read(
+    read: Read, random_lattice: MakeLattice, scorer: FunctionScorer
+) -> None:
+    n_read = 0
+
+    def coming() -> Iterator[Lattice]:
+        nonlocal n_read
+        for seed in range(3):
+            n_read += 1
+            yield read(random_lattice(seed))[0]
+
+    models = {"nn": ScorerHistories(scorer)}
+    options = LatticeOptions(weights=WEIGHTS)
+    found = rescore_with(coming(), models, options=options, at_once=1)
+    assert [n_read for _ in found] == [1, 2, 3]
+
+
 def test_lattices_that_wait_since_states_abound_lose_nothing(
     read: Read,
     random_lattice: MakeLattice,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from charlm.model.contract import Side
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.averaging import NoAveraging
 from charlm.training.recipe.optimisers import Optimiser
@@ -26,32 +27,45 @@ CHECKPOINT_COPIES = 2  # of a checkpoint's content, made by safetensors while wr
 class Estimate:
     """The remaining time of a training, and the peak memory of this process."""
 
-    seconds_per_step: float
+    seconds_per_step: float  # of the epoch that is next or has begun
     seconds_per_validation: float
     seconds: float  # of all remaining steps and validations
     memory_bytes: int
 
 
 def estimate(trainer: Trainer) -> Estimate:
-    """Measure the time of a step and of a validation, and estimate remaining time and memory."""
+    """Measure the time of a step and of a validation, and estimate remaining time and memory.
+
+    Both are measured for each phase of a pre-training that is to come, since words alone are read
+    several times as fast as words and letters.
+    """
     was_training = trainer.model.training
-    step, validation = _step_seconds(trainer), _validation_seconds(trainer)
+    position, recipe = trainer.position, trainer.recipe
+    now = trainer.progress.side
+    to_come = [recipe.schedule.side(epoch) for epoch in range(position.epoch, recipe.epochs)]
+    costs = {}
+    for side in dict.fromkeys([now, *to_come]):
+        costs[side] = _step_seconds(trainer, side), _validation_seconds(trainer)
+    trainer.model.encoder.use_side(now)
     trainer.model.train(was_training)
-    epochs = trainer.recipe.epochs - trainer.position.epoch
-    steps = epochs * len(trainer.batches) - trainer.position.step
+    step, validation = costs[now]
+    n_steps = len(trainer.batches)
+    seconds = sum(costs[side][0] * n_steps + costs[side][1] for side in to_come)
     return Estimate(
         seconds_per_step=step,
         seconds_per_validation=validation,
-        seconds=step * steps + validation * epochs,
+        seconds=seconds - step * position.step,
         memory_bytes=peak_memory() + memory_to_come(trainer),
     )
 
 
-def _step_seconds(trainer: Trainer) -> float:
+def _step_seconds(trainer: Trainer, side: Side) -> float:
+    """The time of a step; the encoder goes on using this side."""
     generators, progress = trainer.generator_states(), trainer.progress
     state, position = progress.state, progress.position
     progress.position = copy(position)
     trainer.begin_epoch()
+    trainer.model.encoder.use_side(side)
     times = []
     probes = trainer.stepping.probes(trainer.batches.typical(), n=PROBES)
     for number, probe in enumerate(probes):

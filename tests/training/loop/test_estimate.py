@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from torch import Tensor
 
+from charlm.model.encoders.sides import Mixture
 from charlm.model.outputs.softmax import Softmax
 from charlm.scoring.likelihood import nll
 from charlm.training import session
@@ -153,6 +154,37 @@ def test_an_nll_that_few_steps_compute_is_not_taken_for_a_part_of_each(
     monkeypatch.setattr(Softmax, "nll", slow)
     train_toy(overrides=(*tiny, "recipe.criterion.type=nce"), epochs=1, watcher=Reckoner())
     assert costs == [1.0]
+
+
+def test_each_phase_of_a_pre_training_is_reckoned_by_its_own_steps(
+    train_toy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step of words takes 1 s, one of letters 10 s, and one of both 100 s."""
+    now, seconds = 0.0, {"word": 1.0, "char": 10.0, "both": 100.0}
+    gradients = EagerStep.gradients
+
+    def timed(self: EagerStep, batch: Batch) -> None:
+        nonlocal now
+        encoder = self.objective.model.encoder
+        assert isinstance(encoder, Mixture)
+        now += seconds[encoder.used]
+        gradients(self, batch)
+
+    listener = Listener()
+    monkeypatch.setattr(estimating.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(EagerStep, "gradients", timed)
+    overrides = (
+        "encoder.type=add",
+        'encoder.word={"type": "word", "dim": 4}',
+        'encoder.char={"type": "word", "dim": 4}',
+        "context.dim=5",
+        "recipe.schedule.type=pretraining",
+        "recipe.schedule.epochs=1",
+    )
+    train_toy(overrides=overrides, epochs=4, watcher=listener)
+    n = max(step for step, _ in listener.costs)
+    to_go = [n * 211 - done for done in range(1, n + 1)]
+    assert [cost.seconds for _, cost in listener.costs[:n]] == pytest.approx(to_go)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ FIGURES: dict[str, Figures] = {
     "word-char-tensor": Figures(26_263_180),
     # Miyamoto & Cho, table 1.
     "miyamoto-word": Figures(4_653_200, 115.65, 112.59, "29 min, CPU"),
-    "miyamoto-char": Figures(3_397_400, 126.80, 135.56, "3 min, GPU, 12 of 30 epochs"),
+    "miyamoto-char": Figures(3_397_400, 126.80, 124.80, "6 min, GPU"),
     "miyamoto-concat": Figures(5_477_600, 121.09, 120.05, "3 min, GPU, 12 of 15 epochs"),
     "miyamoto-concat-half": Figures(4_357_300, None, 114.24, "3 min, GPU"),
     "miyamoto-concat-pretrained": Figures(5_477_600, 118.85, 117.26, "3 min, GPU, 12 of 15 epochs"),

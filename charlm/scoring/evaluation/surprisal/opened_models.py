@@ -56,9 +56,16 @@ class OpenedModels:
 
     @property
     def read_alike(self) -> bool:
-        """Whether all models have the same words and tokenise alike."""
-        rules = {self.rules(model) for model in self.models}
-        return len(rules) == 1 and len({model.vocabulary for model in self.models}) == 1
+        """Whether all models tokenise alike, and have the same words with the same counts.
+
+        A KenLM binary does not list its words, so they may be others.
+        """
+        read = set()
+        for model in self.models:
+            found = self.counts(model)
+            counts = None if found is None else (found.words, found.counts)
+            read.add((self.rules(model), model.vocabulary, counts))
+        return len(read) == 1 and bool(self.models[0].vocabulary)
 
 
 SUFFIXES = (".arpa", ".bin", ".lm")

@@ -92,7 +92,7 @@ class Mixture(ShortRepr):
     n_iterations: int  # of EM
     words: tuple[str, ...]  # as all streams scored them, with `</s>`
     log10_probs: Log10s  # of the mixture
-    n_cut: int = 0  # first tokens that a file of probabilities lacks
+    n_cut: int = 0  # first tokens left out, since a file of probabilities lacks them
     gain: Gain | None = None  # None: no stream was given as new
     bands: tuple[Band, ...] = ()  # of the streams and the mixture, in this order
     arpa: ArpaMixture | None = None
@@ -164,7 +164,7 @@ def mix(options: MixOptions) -> Mixture:
         n_iterations=n_iterations,
         words=words,
         log10_probs=log10_probs,
-        n_cut=int(any(each.lacks_first for each in answered[-1])),
+        n_cut=int(all(each.lacks_first or len(each.words) > len(words) for each in answered[-1])),
         gain=_gain(by_text[0][:n_old], scores[:n_old], mixed=mixed) if options.add else None,
         bands=_bands([*scores, mixed], options=options, kinds=kinds) if options.bands else (),
     )

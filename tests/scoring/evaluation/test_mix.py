@@ -272,6 +272,12 @@ def test_releases_are_tuned_on_valid_and_their_words_align_a_run_with_them() -> 
     assert result.streams[1].ppl == pytest.approx(10.0)
 
 
+def test_a_release_of_all_tokens_cuts_none() -> None:
+    path = release("m", "test", [0.2] * 5, words="a b </s> <unk> </s>")
+    result = mix([path, "run"], text="text", device="cpu")
+    assert (result.words, result.n_cut) == (TOKENS, 0)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -59,7 +59,15 @@ def mean_squared_gradients(
 
 def _wanted(run: LoadedRun) -> dict[str, object]:
     """The metadata that a kept file must have to be used."""
-    return {"model": run.weights_sha256, "chunks": MOST_CHUNKS}
+    most = _most_read(run)
+    limit = {"max_tokens": most} if most < MOST_READ else {}
+    return {"model": run.weights_sha256, "chunks": MOST_CHUNKS, **limit}
+
+
+def _most_read(run: LoadedRun) -> int:
+    """Most tokens to read: what `charlm train --max-tokens` left out is another text."""
+    most = run.info.corpus.get("max_tokens")
+    return min(most, MOST_READ) if isinstance(most, int) and most > 0 else MOST_READ
 
 
 def _kept(run: LoadedRun) -> MeanSquaredGradients | None:
@@ -85,7 +93,7 @@ def _kept(run: LoadedRun) -> MeanSquaredGradients | None:
 def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
     """Squared gradients of a chunk's mean nll, averaged over chunks from all over a text."""
     encoder = TextEncoder(run.inventory, oov_input=run.oov_input)
-    pieces = [ids for ids, _ in encoder.pieces(train, max_tokens=MOST_READ)]
+    pieces = [ids for ids, _ in encoder.pieces(train, max_tokens=_most_read(run))]
     streams = Streams(ids := np.concatenate(pieces), n_streams=min(N_STREAMS, len(ids)))
     model, vectors = run.model, UncachedVectors(run.model, run.inventory, oov_input=run.oov_input)
     named = dict(model.named_parameters())

@@ -55,6 +55,21 @@ def test_mean_squares_are_those_of_the_gradients_of_each_chunk(
         torch.testing.assert_close(square, expected[name])
 
 
+def test_mean_squares_are_of_the_part_of_the_text_that_was_trained_on(
+    run: LoadedRun, corpus_dir: Path, tmp_path: Path
+) -> None:
+    kept = mean_squares.mean_squared_gradients(run, train=corpus_dir / "train.txt", tell=print)
+    run.info.corpus["max_tokens"] = 14
+    found = mean_squares.mean_squared_gradients(run, train=corpus_dir / "train.txt", tell=print)
+    lines = (corpus_dir / "train.txt").read_text().splitlines()
+    beginning = tmp_path / "beginning.txt"
+    beginning.write_text("\n".join(lines[:2]))
+    expected = mean_squares._made(run, beginning)
+    assert kept and found
+    assert all(torch.equal(square, expected[name]) for name, square in found.tensors.items())
+    assert not all(torch.equal(kept.tensors[name], each) for name, each in expected.items())
+
+
 def test_mean_squares_are_made_once_of_the_training_text_and_the_run_is_not_changed(
     run: LoadedRun, corpus_dir: Path
 ) -> None:

@@ -67,9 +67,10 @@ class WordSplitter:
         return self._known[word]
 
     def _ends_by_beginnings(self, words: Sequence[str], *, n_tokens: int) -> list[int]:
+        """The ends; tokens that a longer prefix no longer has are none of the words within it."""
         assert self.rules is not None
-        ends = [0]
-        for k in range(1, len(words)):
+        ends = [n_tokens] * len(words)
+        for k in reversed(range(1, len(words))):
             n_before = len(split_words(self.rules(" ".join(words[:k]))))
-            ends.append(min(max(n_before, ends[-1]), n_tokens))
-        return [*ends[1:], n_tokens] if words else []
+            ends[k - 1] = min(n_before, ends[k])
+        return ends

@@ -52,6 +52,22 @@ def test_a_full_stop_belongs_to_the_word_that_it_was_written_with() -> None:
     assert parts[2:5] == [("(", "a"), ("big",), ("one", ")")]
 
 
+@pytest.mark.parametrize(
+    ("phrase", "read", "tokens"),
+    [
+        ("you know that", "", [(), (), ()]),
+        ("you know that", "yes", [("yes",), (), ()]),
+        ("you know that", "do you know that now", [("do",), ("you",), ("know", "that", "now")]),
+    ],
+)
+def test_words_beside_a_phrase_that_is_read_otherwise_keep_their_tokens(
+    phrase: str, read: str, tokens: list[tuple[str, ...]]
+) -> None:
+    found = WordSplitter(Normalisation(map=((phrase, read),)))(f"so {phrase} is {phrase}")
+    parts = [found.tokens[first:last] for first, last in found.spans()]
+    assert parts == [("so",), *tokens, ("is",), *tokens]
+
+
 def test_marks_at_the_ends_have_rows_and_no_tokens() -> None:
     found = WordSplitter(CUTTING)("<s> A b. </s>")
     assert found.tokens == ("a", "b", ".")

@@ -1,7 +1,7 @@
 """Perplexities of texts under an exported model, by onnxruntime and without torch.
 
 A carried state reads one token at a time; sentences from the initial state are read side by side
-with others of similar length.
+with others of similar length, and prefixes that they share once.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from charlm.run.onnx_model import OnnxModel, State, Vectors, require_no_torch
+from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.evaluation.evaluated_text import Nlls, evaluated_text, text_paths
+from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
 from charlm.scoring.likelihood.streams import as_words, sentence_batches
-from charlm.text.corpus.tokens import END
+from charlm.text.corpus.tokens import END, UNK_WORD
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.encoding import Ids
 
@@ -48,39 +49,34 @@ class _Reader:
         self.model = model
         self.states = states
         self._carried = model.initial_state(1)
+        self._steps = OnnxSteps(model)
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
         """For each state, the nll in nats of all tokens of the next block, in order."""
         found: dict[str, Nlls] = {}
         if "carried" in self.states:
-            stream = np.concatenate(sentences)[:, None]
-            # Every block ends with a sentence's `</s>`, the first input of the next block.
-            nlls, self._carried = self._walked(stream, spellings, state=self._carried)
-            found["carried"] = nlls[:, 0]
+            found["carried"] = self._of_stream(np.concatenate(sentences), spellings)
         if "sentence" in self.states:
             found["sentence"] = np.concatenate(self._of_each(sentences, spellings))
         return found
 
+    def _of_stream(self, ids: Ids, spellings: Sequence[str]) -> Nlls:
+        # Every block ends with a sentence's `</s>`, the first input of the next block.
+        before = np.concatenate([np.array([END], np.int32), ids[:-1]])
+        nlls: Nlls = np.empty(len(ids), np.float32)
+        for place, word in enumerate(as_words(ids, self.model.inventory.n_words)):
+            x_1E = self.model.vectors.of(before[[place]], spellings)
+            log_probs_1V, self._carried = self.model.step(x_1E, self._carried)
+            nlls[place] = -log_probs_1V[0, word]
+        return nlls
+
     def _of_each(self, sentences: Sequence[Ids], spellings: Sequence[str]) -> list[Nlls]:
+        # A spelling may be that of a word: as `<unk>:form` it is none.
+        tokens = [*self.model.inventory.words, *(f"{UNK_WORD}:{each}" for each in spellings)]
         results = [np.empty(0, np.float32)] * len(sentences)
         for chosen in sentence_batches(sentences):
-            ids_TB = np.full((len(sentences[chosen[-1]]), len(chosen)), END, np.int32)
-            for column, number in enumerate(chosen):
-                ids_TB[: len(sentences[number]), column] = sentences[number]
-            state = self.model.initial_state(len(chosen))
-            nlls_TB, _ = self._walked(ids_TB, spellings, state=state)
-            for column, number in enumerate(chosen):
-                results[number] = nlls_TB[: len(sentences[number]), column]
+            words = [[tokens[i] for i in sentences[number][:-1]] for number in chosen]
+            found = sentence_log_probs(self._steps, words)
+            for number, log_probs in zip(chosen, found, strict=True):
+                results[number] = (-log_probs).astype(np.float32)
         return results
-
-    def _walked(self, ids_TB: Ids, spellings: Sequence[str], *, state: State) -> tuple[Nlls, State]:
-        """nll_TB of the forms after `</s>` in each column, and the state after them."""
-        before_TB = np.concatenate([np.full_like(ids_TB[:1], END), ids_TB[:-1]])
-        words_TB = as_words(ids_TB, self.model.inventory.n_words)
-        nlls_TB: Vectors = np.empty(ids_TB.shape, np.float32)
-        columns = np.arange(ids_TB.shape[1])
-        for step, read_B in enumerate(before_TB):
-            x_BE = self.model.vectors.of(read_B, spellings)
-            log_probs_BV, state = self.model.step(x_BE, state)
-            nlls_TB[step] = -log_probs_BV[columns, words_TB[step]]
-        return nlls_TB, state

@@ -8,6 +8,7 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError
+from charlm.run.onnx_model import OnnxModel, State, Vectors
 
 
 @pytest.fixture
@@ -25,6 +26,34 @@ def test_an_exported_model_has_the_run_s_perplexities(
         assert ours.by_state[state].ppl == pytest.approx(expected.ppl, rel=1e-5)
         signature = theirs.signatures[state].replace("precision:fp32", "precision:fp32-onnx")
         assert ours.signatures[state] == signature
+
+
+def test_a_word_that_is_spelled_as_unknown_is_unknown(
+    folder: Path, tiny_run: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "text"
+    text.write_text("the <unk>:cat sat\nthe <unk>:zebra <unk> zebra sat\n")
+    (ours,) = charlm.evaluate(folder, files=text, threads=1)
+    (theirs,) = charlm.evaluate(tiny_run, files=text, device="cpu", threads=1)
+    for state, expected in theirs.by_state.items():
+        assert ours.by_state[state].ppl == pytest.approx(expected.ppl, rel=1e-5)
+
+
+def test_a_long_line_costs_no_more_than_its_own_tokens(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, n_rows = tmp_path / "text", 0
+    text.write_text("the cat " * 50 + "\nsat\non\n")
+    step = OnnxModel.step
+
+    def counted(model: OnnxModel, x_BE: Vectors, state: State) -> tuple[Vectors, State]:
+        nonlocal n_rows
+        n_rows += len(x_BE)
+        return step(model, x_BE, state)
+
+    monkeypatch.setattr(OnnxModel, "step", counted)
+    (result,) = charlm.evaluate(folder, files=text, state="sentence", threads=1)
+    assert n_rows <= result.counts.n_tokens + 2  # with two when the folder is opened
 
 
 def test_a_state_is_carried_from_block_to_block(

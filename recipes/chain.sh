@@ -130,10 +130,13 @@ frequent_words() {
   python - "$1" <<'EOF'
 import json, sys
 
+from charlm.text.corpus.normalisation import is_of_letters
+
 with open(sys.argv[1], encoding="utf-8") as file:
     words = json.load(file)["words"]
 sys.stdout.reconfigure(encoding="utf-8")
-print(*[word for word in words if len(word) >= 6 and word.isalpha()][:6], sep="\n")
+for word in [word for word in words if len(word) >= 6 and is_of_letters(word)][:6]:
+    print(word)
 EOF
 }
 

@@ -72,6 +72,19 @@ def test_every_step_is_done_once_and_a_second_call_does_what_is_missing(
     assert redone == ["train", "compare-kn", "report", "nn", "table"]
 
 
+@pytest.mark.parametrize(
+    ("word", "asked"), [("परमेश्वर", ["nn परमेश्वर"]), ("耶和華", [])], ids=["Hindi", "Chinese"]
+)
+def test_words_with_vowel_signs_are_looked_at_and_short_words_are_not(
+    tree: Tree, tmp_path: Path, word: str, asked: list[str]
+) -> None:
+    tree.add("charlm", LEAVES_FILES.replace("windows", word).replace("because", "का"))
+    data, out = texts(tmp_path / "mine"), tmp_path / "out"
+    shown = commands(tree.run("wikitext-2/run.sh", str(data), OUT=str(out), ARCHS="char-small"))
+    assert [each.partition(" --")[0] for each in shown if each.startswith("nn")] == asked
+    assert shown[-1].startswith("table ")
+
+
 def test_a_training_that_was_stopped_is_gone_on_with(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
     data, out = texts(tmp_path / "wiki"), tmp_path / "out"

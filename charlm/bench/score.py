@@ -5,6 +5,7 @@ can at best save the list's sharing: tokens over distinct prefixes.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from charlm.bench.bench_options import ScoreBenchOptions
 from charlm.bench.timing import Measured, in_turns
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Source
 from charlm.nbest.formats import open_lists
 from charlm.options import as_names, keywords
@@ -41,8 +42,8 @@ class ScoreBench(Measured):
     sharing_of_distinct: float  # the same, each text of a list counted once
     threads: int
     largest_difference: float  # of a sentence's score between the two ways, in nats
-    bf16_deviation: float  # largest of a sentence's score from fp32, in nats
-    bf16_mean_deviation: float
+    bf16_deviation: float | None  # largest of a sentence's score from fp32, in nats; None: no bf16
+    bf16_mean_deviation: float | None
     followings = ("speed_up",)
 
     @property
@@ -71,17 +72,18 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
     spellings = forms.form_ids.spellings
     forms.vectors(np.unique(np.concatenate([*ids, [END]])))
     tree = NeuralScorer(Walker(forms))
-    coarse = NeuralScorer(Walker(forms), precision=pick_precision("auto", forms.device))
     paths: dict[str, Callable[[], Sequence[npt.NDArray[np.floating]]]] = {
         SHARED: lambda: tree.score_ids(ids),
         APART: lambda: sentence_nlls(vectors, closed, spellings=spellings),
-        BF16: lambda: coarse.score_ids(ids),
     }
+    with suppress(ConfigError):  # no bf16 on this machine
+        coarse = NeuralScorer(Walker(forms), precision=pick_precision("bf16", forms.device))
+        paths[BF16] = lambda: coarse.score_ids(ids)
     timings = in_turns(paths, repetitions=options.repetitions)
-    exact, rough, nlls = (
-        np.array([each.sum(dtype=np.float64) for each in paths[name]()])
-        for name in (SHARED, BF16, APART)
+    exact, nlls, *rough = (
+        np.array([each.sum(dtype=np.float64) for each in path()]) for path in paths.values()
     )
+    deviations = [np.abs(each - exact) for each in rough]  # of bf16, or none
     sharing = tree.n_tokens / tree.n_prefixes
     n_tokens = sum(map(len, closed))
     return ScoreBench(
@@ -95,8 +97,8 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
         threads=n_threads,
         timings=timings,
         largest_difference=float(np.abs(exact + nlls).max()),
-        bf16_deviation=float(np.abs(rough - exact).max()),
-        bf16_mean_deviation=float(np.abs(rough - exact).mean()),
+        bf16_deviation=float(deviations[0].max()) if deviations else None,
+        bf16_mean_deviation=float(deviations[0].mean()) if deviations else None,
     )
 
 

@@ -112,10 +112,11 @@ def score(options: ScoreBenchOptions) -> Results:
         f"{result.speed_up:.2f} times the batches, {result.speed_up / result.sharing:.2f} of the "
         f"sharing; the two differ by {result.largest_difference:.1e} nats at most"
     )
-    output.write(
-        f"bf16 moves a hypothesis by {result.bf16_deviation:.3f} nats at most, "
-        f"{result.bf16_mean_deviation:.3f} on average"
-    )
+    if result.bf16_deviation is not None:
+        output.write(
+            f"bf16 moves a hypothesis by {result.bf16_deviation:.3f} nats at most, "
+            f"{result.bf16_mean_deviation:.3f} on average"
+        )
 
 
 @command(StepBenchOptions)

@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from charlm import runtime
 from charlm.bench.score import APART, BF16, SHARED, bench_score
+from charlm.cli import app
 from charlm.errors import DataError
 
 LISTS = "u\tthe cat\nu\tthe dog\nu\tthe cat\nu\t\nv\tthe cat sat\n"
@@ -26,7 +29,7 @@ def test_sharing_is_tokens_over_distinct_prefixes(tiny_run: Path, lists: Path) -
     assert found.sharing == pytest.approx(14 / 5)
     assert found.sharing_of_distinct == pytest.approx((3 + 3 + 1 + 4) / 5)
     assert found.largest_difference < 1e-4
-    assert set(found.timings) == {SHARED, APART, BF16}
+    assert {SHARED, APART} <= set(found.timings)
     speed = found.paths()[SHARED]["tokens_per_second"]
     assert speed == pytest.approx(14 / found.timings[SHARED].median)
     assert found.speed_up == pytest.approx(
@@ -37,8 +40,31 @@ def test_sharing_is_tokens_over_distinct_prefixes(tiny_run: Path, lists: Path) -
 def test_a_result_is_json(tiny_run: Path, lists: Path) -> None:
     found = bench_score(lists, model=tiny_run, repetitions=2, threads=1, device="cpu").to_dict()
     paths = json.loads(json.dumps(found))["paths"]
-    assert [len(paths[name]["seconds"]) for name in (SHARED, APART, BF16)] == [2, 2, 2]
+    assert [len(paths[name]["seconds"]) for name in (SHARED, APART)] == [2, 2]
     assert len(paths[SHARED]["processor_seconds"]) == 2
+
+
+@pytest.mark.bf16
+def test_bf16_is_measured_also_where_auto_would_not_take_it(
+    tiny_run: Path, lists: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "is_bf16_fast_on_cpu", lambda: False)
+    found = bench_score(lists, model=tiny_run, repetitions=1, threads=1, device="cpu")
+    assert found.bf16_deviation is not None
+    assert found.bf16_mean_deviation is not None
+    assert BF16 in found.timings
+    assert 0 < found.bf16_mean_deviation <= found.bf16_deviation < 0.5
+
+
+def test_nothing_is_said_of_bf16_where_there_is_none(
+    tiny_run: Path, lists: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "has_bf16_on_cpu", lambda: False)
+    command = ["bench", "score", str(lists), "--model", str(tiny_run), "--repetitions", "1"]
+    done = CliRunner().invoke(app, [*command, "--device", "cpu", "--threads", "1"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert APART in done.stdout
+    assert "bf16" not in done.stdout
 
 
 def test_whole_lists_are_taken_until_there_are_enough(tiny_run: Path, lists: Path) -> None:

@@ -20,7 +20,7 @@ def by_frequency(reading: TextReading) -> tuple[Band, ...]:
     return frequency_bands(
         reading.baseline_scores.targets,
         train_counts_V=reading.baseline.train_counts,
-        log10_probs_KN=reading.log10s("carried"),
+        log10_probs_KN=reading.log10s,
     )
 
 
@@ -35,9 +35,8 @@ def by_position(reading: TextReading) -> tuple[Band, ...]:
 
     The state is carried, except in the row "…, by sentence", which starts each sentence anew.
     """
-    carried_KN = reading.log10s("carried")
-    by_sentence_N = reading.log10s("sentence")[0]
-    log10s_KN = np.stack([*carried_KN[:-1], by_sentence_N, carried_KN[-1]])
+    *carried, baseline_N = reading.log10s
+    log10s_KN = np.stack([*carried, reading.scores(0, "sentence").log10s, baseline_N])
     return position_bands(reading.baseline_scores.targets, log10_probs_KN=log10s_KN)
 
 

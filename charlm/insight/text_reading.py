@@ -82,9 +82,10 @@ class TextReading:
         names = [self.members[number].name for number in self.comparable]
         return (*names, self.baseline.name)
 
-    def log10s(self, state: State) -> Log10s:
-        """The log10 probabilities of the text's tokens under each of `systems`, (K, N)."""
-        rows = [self.scores(number, state).log10s for number in self.comparable]
+    @property
+    def log10s(self) -> Log10s:
+        """The log10 probabilities of the text's tokens under each of `systems`, carried, (K, N)."""
+        rows = [self.scores(number, "carried").log10s for number in self.comparable]
         return np.stack([*rows, self.baseline_scores.log10s])
 
     @property

@@ -46,11 +46,12 @@ def other_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def reading(
-    tiny_run: Path, corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory
-) -> TextReading:
-    twin = tmp_path_factory.mktemp("twin") / "twin"
-    shutil.copytree(tiny_run, twin)
+def twin(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shutil.copytree(tiny_run, tmp_path_factory.mktemp("twin") / "twin")
+
+
+@pytest.fixture(scope="module")
+def reading(tiny_run: Path, twin: Path, corpus_dir: Path) -> TextReading:
     return subject_of(tiny_run, twin, data=corpus_dir).reading
 
 
@@ -142,6 +143,18 @@ def test_only_what_a_picture_shows_is_scored(
     text = corpus_dir / "test.txt"
     scored = [each for each in told if "scoring" in each]
     assert scored == [f"tiny: scoring {text}, state carried"] * 2
+
+
+def test_only_the_first_run_is_read_by_sentence(
+    tiny_run: Path, twin: Path, corpus_dir: Path
+) -> None:
+    told: list[str] = []
+    options = ReportOptions(
+        (tiny_run, twin), data=corpus_dir, device="cpu", threads=1, on_stage=told.append
+    )
+    by_position(Subject(options).reading)
+    by_sentence = [each for each in told if each.endswith("state sentence")]
+    assert by_sentence == [f"tiny: scoring {corpus_dir / 'test.txt'}, state sentence"]
 
 
 def test_a_run_of_other_words_is_left_out_and_named(

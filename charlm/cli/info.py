@@ -92,7 +92,6 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
         ("taps", ", ".join(f"{tap} ({dim})" for tap, dim in run.taps.items()) or "-"),
         ("corpus", run.corpus),
         *_texts(run),
-        ("licence", run.licence or "not stored"),
         ("text rules", _joined(run.text_rules)),
         ("encoder", _settings(run.settings.get("encoder"))),
         ("context", _settings(run.settings.get("context"))),

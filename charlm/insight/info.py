@@ -24,8 +24,6 @@ from charlm.text.corpus.tokens import END_WORD
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory
 
-LICENCE_KEYS = ("licence", "license")
-
 
 @dataclass(frozen=True)
 class TextFacts:
@@ -79,7 +77,6 @@ class RunFacts(ShortRepr):
     corpus: str
     texts: tuple[TextFacts, ...]
     text_rules: dict[str, object]
-    licence: str | None
     perplexities: tuple[StoredPerplexity, ...]
     weights_sha256: str | None
     vocabulary_sha256: str
@@ -146,7 +143,6 @@ def facts_of(path: str | Path) -> RunFacts:
         corpus=str(info.corpus.get("name", "")),
         texts=_texts(info.corpus, folder),
         text_rules=inventory.normalisation.in_short(),
-        licence=next((str(info.corpus[k]) for k in LICENCE_KEYS if k in info.corpus), None),
         perplexities=_perplexities(history, info, loaded=loaded, inventory=inventory),
         weights_sha256=loaded.weights_sha256 if loaded else None,
         vocabulary_sha256=inventory.sha256,

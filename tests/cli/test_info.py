@@ -27,7 +27,7 @@ def test_a_card_is_a_line_a_fact() -> None:
     facts = charlm.info("exp/first")
     assert list(rows) == [
         *("what", "run", "preset", "state", "valid ppl", "signature", "test ppl", "parameters"),
-        *("V", "C", "taps", "corpus", "train text", "valid text", "licence", "text rules"),
+        *("V", "C", "taps", "corpus", "train text", "valid text", "text rules"),
         *("encoder", "context", "output", "recipe", "time", "seed, threads"),
         *("precision, device", "versions", "weights", "vocabulary", "command"),
     ]
@@ -40,7 +40,6 @@ def test_a_card_is_a_line_a_fact() -> None:
     assert rows["encoder"] == (
         "highway (encoder char-cnn (dim 4, widths 1,2,3, filters 4,4,8), layers 1)"
     )
-    assert rows["licence"] == "not stored"
 
 
 @pytest.mark.parametrize("left", [None, b""])

@@ -49,7 +49,7 @@ def test_the_facts_of_a_trained_run(tiny_run: Path, corpus_dir: Path) -> None:
     ) == (3435, 1, "cpu", "fp32")
     assert facts.training.versions["charlm"] == charlm.__version__
     assert facts.training.versions["torch"] == torch.__version__
-    assert facts.n_morphs is facts.licence is None
+    assert facts.n_morphs is None
     record = json.loads((tiny_run / "log.jsonl").read_text())
     assert facts.training.tokens_per_second == pytest.approx(record["n_tokens"] / record["seconds"])
 
@@ -139,12 +139,6 @@ def test_a_run_tells_how_far_it_is(run: Path) -> None:
     assert (begun.perplexities, begun.taps, begun.training.tokens_per_second) == ((), {}, None)
     assert begun.weights_sha256 is None
     assert begun.n_parameters > 0
-
-
-def test_a_stored_licence_is_told(run: Path) -> None:
-    corpus = json.loads((run / "run.json").read_text())["corpus"]
-    change(run / "run.json", corpus={**corpus, "licence": "CC BY-SA 4.0"})
-    assert facts_of(run).licence == "CC BY-SA 4.0"
 
 
 def test_the_facts_as_json_hold_nothing_that_json_cannot(tiny_run: Path) -> None:

@@ -110,7 +110,8 @@ class CostBenchOptions:
         str,
         Opt(
             "The quantity and its values: words of the vocabulary, letters (how many times as many "
-            "a word has), tokens of the text, or a setting, such as context.dim=100,300.",
+            "a word has, of which 65 at most are read), tokens of the text, or a setting, such as "
+            "context.dim=100,300.",
             metavar="NAME=A,B,C",
             is_argument=True,
         ),

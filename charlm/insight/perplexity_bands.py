@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from charlm.insight.text_reading import TextReading
+from charlm.insight.text_reading import READ, TextReading
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import END, Ids
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, banded, frequency_bands
@@ -16,7 +16,7 @@ FIRSTS = (*range(1, 11), 11, 16, 21, 31)
 
 
 def by_frequency(reading: TextReading) -> tuple[Band, ...]:
-    """By occurrences in the training text, state carried, under each of the reading's systems."""
+    """By occurrences in the training text, under each of the reading's systems."""
     return frequency_bands(
         reading.baseline_scores.targets,
         train_counts_V=reading.baseline.train_counts,
@@ -27,16 +27,16 @@ def by_frequency(reading: TextReading) -> tuple[Band, ...]:
 def position_systems(reading: TextReading) -> tuple[str, ...]:
     """The names of the rows of `by_position`: Kneser–Ney is the last."""
     *names, baseline = reading.systems
-    return (*names, f"{names[0]}, by sentence", baseline)
+    return (*names, f"{names[0]}, {READ[reading.states[1]]}", baseline)
 
 
 def by_position(reading: TextReading) -> tuple[Band, ...]:
     """By place in the sentence, the first word being 1, under each of `position_systems`.
 
-    The state is carried, except in the row "…, by sentence", which starts each sentence anew.
+    All are read as the first run was trained, except in the row that names the other state.
     """
-    *carried, baseline_N = reading.log10s
-    log10s_KN = np.stack([*carried, reading.scores(0, "sentence").log10s, baseline_N])
+    *runs, baseline_N = reading.log10s
+    log10s_KN = np.stack([*runs, reading.scores(0, reading.states[1]).log10s, baseline_N])
     return position_bands(reading.baseline_scores.targets, log10_probs_KN=log10s_KN)
 
 

@@ -18,12 +18,13 @@ from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
 from charlm.scoring.evaluation.comparison.runs import Contender, scores_of
 from charlm.scoring.evaluation.comparison.scores import Scores
-from charlm.scoring.evaluation.evaluate_options import State
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 
 ORDER = 5  # of Kneser–Ney
 SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
+READ: dict[State, str] = {"carried": "state carried", "sentence": "by sentence"}
 
 
 @dataclass(frozen=True)
@@ -83,26 +84,37 @@ class TextReading:
         return (*names, self.baseline.name)
 
     @property
+    def states(self) -> tuple[State, ...]:
+        """The state in which the first run was trained, and all are shown; then the other one."""
+        return EvaluateOptions().states(self.members[0])
+
+    @property
     def log10s(self) -> Log10s:
-        """The log10 probabilities of the text's tokens under each of `systems`, carried, (K, N)."""
-        rows = [self.scores(number, "carried").log10s for number in self.comparable]
+        """The log10 probabilities of the text's tokens under each of `systems`, (K, N)."""
+        rows = [self.scores(number, self.states[0]).log10s for number in self.comparable]
         return np.stack([*rows, self.baseline_scores.log10s])
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the text, in sentences."""
         others = [m.name for n, m in enumerate(self.members) if n not in self.comparable]
-        first = self.members[0].name
+        first = self.members[0]
         training: tuple[str, ...] = ()
         if "baseline" in self.__dict__:  # else nothing was held against it
             n_tokens = self.baseline.n_train_tokens
             training = remarks_on_training(self.members, self.options, n_tokens=n_tokens)
         return (
-            *remarks_on_text(self.scores(0, "carried").counts),
+            *remarks_on_text(self.scores(0, self.states[0]).counts),
             *training,
             *(
-                f"{name} has other words than {first}: its perplexities do not compare, and it is "
-                "left out of the pictures"
+                f"{each.name} was trained otherwise than {first.name}, as which all are read: "
+                f"{READ[self.states[0]]}"
+                for each in self.members
+                if each.learned_single_sentences != first.learned_single_sentences
+            ),
+            *(
+                f"{name} has other words than {first.name}: its perplexities do not compare, and "
+                "it is left out of the pictures"
                 for name in others
             ),
         )

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from charlm.insight.perplexity_bands import (
 )
 from charlm.insight.pictures import draw
 from charlm.insight.pictures.subject import Subject
+from charlm.insight.report.tables import results_as_json, sentences_as_json
 from charlm.insight.report_options import ReportOptions
 from charlm.insight.text_reading import TextReading, extreme_sentences
 from charlm.ngram.word_ids import END
@@ -48,6 +50,23 @@ def other_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.fixture(scope="module")
 def twin(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shutil.copytree(tiny_run, tmp_path_factory.mktemp("twin") / "twin")
+
+
+@pytest.fixture(scope="module")
+def single(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the tiny run's words, trained on single sentences."""
+    run = tmp_path_factory.mktemp("single") / "single"
+    small = ["encoder.dim=4", "context.dim=4"]
+    options = {"epochs": 1, "batch_size": 4, "threads": 1, "device": "cpu", "precision": "fp32"}
+    train(
+        data=corpus_dir,
+        out=run,
+        arch="word-small",
+        overrides=small,
+        purpose="sentences",
+        **options,
+    )
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +148,32 @@ def test_positions_show_the_first_run_also_by_sentence(reading: TextReading) -> 
         total = sum(b.n_tokens * math.log10(b.ppls[column] or math.nan) for b in bands)
         mean = total / sum(b.n_tokens for b in bands)
         assert 10**mean == pytest.approx(reading.scores(0, state).perplexity.ppl)
+
+
+def test_a_model_of_single_sentences_is_shown_as_it_was_trained(
+    single: Path, tiny_run: Path, corpus_dir: Path
+) -> None:
+    subject = subject_of(single, tiny_run, data=corpus_dir)
+    reading = subject.reading
+    assert position_systems(reading) == ("single", "tiny", "single, state carried", "KN-5")
+    bands = by_position(reading)
+    for column, state in ((0, "sentence"), (2, "carried")):
+        total = sum(b.n_tokens * math.log10(b.ppls[column] or math.nan) for b in bands)
+        mean = total / sum(b.n_tokens for b in bands)
+        assert 10**mean == pytest.approx(reading.scores(0, state).perplexity.ppl)
+    title = draw("bands", subject).figure.axes[0].get_title()
+    assert title.endswith("\ntest text, 14 tokens, by sentence")
+    assert "tiny was trained otherwise than single, as which all are read: by sentence" in (
+        reading.notes
+    )
+    results: Any = results_as_json(subject)
+    assert results["state"] == "sentence"
+    row = results["rows"][0]
+    assert row["ppl"] == pytest.approx(reading.scores(0, "sentence").perplexity.ppl)
+    assert row["ppl_other"] == pytest.approx(reading.scores(0, "carried").perplexity.ppl)
+    shown: Any = sentences_as_json(subject)
+    hardest, _ = extreme_sentences(reading.sentences, reading.scores(0, "sentence"), n=1)
+    assert shown["hardest"][0]["mean"] == hardest[0].mean
 
 
 def test_only_what_a_picture_shows_is_scored(

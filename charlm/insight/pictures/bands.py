@@ -24,7 +24,7 @@ from charlm.insight.pictures.canvas import (
     style_of,
 )
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.text_reading import TextReading
+from charlm.insight.text_reading import READ, TextReading
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 
@@ -49,7 +49,7 @@ def draw_by_frequency(subject: Subject) -> Drawn:
 
 
 def draw_by_position(subject: Subject) -> Drawn:
-    """As `draw_by_frequency`, but by position, and the first run also by sentence."""
+    """As `draw_by_frequency`, but by position, and the first run also in the other state."""
     reading = subject.reading
     return _draw(
         by_position(reading),
@@ -81,7 +81,7 @@ def _draw(
     n_tokens = sum(band.n_tokens for band in bands)
     rows = [(band.name, band.n_tokens, band.share, *band.ppls) for band in bands]
     bands = [band for band in bands if band.name != hidden]
-    text = f"{reading.options.split} text, {n_tokens:,} tokens, state carried"
+    text = f"{reading.options.split} text, {n_tokens:,} tokens, {READ[reading.states[0]]}"
     text += f"; {hidden} is not shown" if hidden else ""
     set_title(top, f"{title}\n{text}")
     points = []

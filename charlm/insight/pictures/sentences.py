@@ -39,7 +39,8 @@ def draw(subject: Subject) -> Drawn:
     from matplotlib.figure import Figure
 
     reading = subject.reading
-    extremes = extreme_sentences(reading.sentences, reading.scores(0, "carried"), n=N_SENTENCES)
+    scores = reading.scores(0, reading.states[0])
+    extremes = extreme_sentences(reading.sentences, scores, n=N_SENTENCES)
     kinds = dict(zip(("least expected", "most expected"), extremes, strict=True))
     figure = Figure(layout="constrained")
     axes = figure.subplots()

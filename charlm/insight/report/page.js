@@ -71,17 +71,20 @@ function results(data) {
   const cells = rows.map((row) => [
     row.comparable ? row.name : `${row.name} †`,
     el("span", { class: row.comparable && row.ppl === best ? "best" : "" }, shown(row.ppl)),
-    shown(row.ppl_sentence), shown(row.ppl_known),
+    shown(row.ppl_other), shown(row.ppl_known),
     row.bits_per_character === null ? "undefined" : row.bits_per_character.toFixed(4),
     row.n_parameters === undefined ? `${shown(row.n_ngrams)} n-grams` : shown(row.n_parameters),
     shown(row.n_words),
   ]);
-  const header = ["", "perplexity", "by sentence", "without <unk>", "bits/character", "parameters", "words"];
+  const isCarried = data.results.state === "carried";
+  const header = ["", "perplexity", isCarried ? "by sentence" : "in one stream", "without <unk>", "bits/character", "parameters", "words"];
   const signatures = rows.flatMap((row) => row.signatures.map((each) => el("li", {}, bdi(row.name), ": ", el("code", {}, each))));
   section("results", "Perplexity",
     "a perplexity of 50 means that the model was, at each word, as unsure as if it had to guess among 50 equally likely words; lower is better.",
     el("p", {}, "On ", bdi(data.results.text), `: ${shown(data.results.n_sentences)} sentences, ${shown(data.results.n_tokens)} tokens (words, and the end of each sentence). `,
-      "The first column reads them as one stream, so that a sentence is read in the light of those before it (the state is carried on); “by sentence” begins each one anew. ",
+      isCarried
+        ? "The first column reads them as one stream, so that a sentence is read in the light of those before it (the state is carried on); “by sentence” begins each one anew. "
+        : "The first column begins each sentence anew, as the model was trained; “in one stream” reads a sentence in the light of those before it (the state is carried on). ",
       "A word that the model does not have is <unk>, the unknown word. Bits/character is the same measure by letter. KN-5 is no network: Kneser–Ney counts how often up to five words followed each other in the training text, and is what others are measured against."),
     table(header, cells),
     ...differences(rows),

@@ -78,7 +78,7 @@ def results_as_json(subject: Subject) -> Json:
             "n_words": member.inventory.n_words,
             "n_parameters": member.n_parameters,
             "comparable": number in reading.comparable,
-            **_figures(reading.scores(number, "carried"), reading.scores(number, "sentence")),
+            **_figures(*(reading.scores(number, state) for state in reading.states)),
         }
         for number, member in enumerate(reading.members)
     ]
@@ -94,20 +94,22 @@ def results_as_json(subject: Subject) -> Json:
     counts = baseline.counts
     return {
         "text": f"{Path(reading.options.data).resolve().name} {reading.options.split}",
+        "state": reading.states[0],
         "n_sentences": counts.n_sentences,
         "n_tokens": counts.n_tokens,
         "rows": rows,
     }
 
 
-def _figures(carried: Scores, sentence: Scores) -> Json:
-    perplexity = carried.perplexity
+def _figures(shown: Scores, other: Scores) -> Json:
+    """Of the state in which the first run was trained, and the perplexity in the other one."""
+    perplexity = shown.perplexity
     return {
         "ppl": perplexity.ppl,
-        "ppl_sentence": sentence.perplexity.ppl,
+        "ppl_other": other.perplexity.ppl,
         "ppl_known": perplexity.ppl_known,
         "bits_per_character": perplexity.bits_per_character,
-        "signatures": list(dict.fromkeys((carried.signature, sentence.signature))),
+        "signatures": list(dict.fromkeys((shown.signature, other.signature))),
     }
 
 
@@ -155,9 +157,9 @@ def gate_as_json(subject: Subject) -> Json:
 
 
 def sentences_as_json(subject: Subject) -> Json:
-    """The hardest and the easiest sentences for the first run, state carried."""
+    """The hardest and the easiest sentences for the first run, read as it was trained."""
     reading = subject.reading
-    scores = reading.scores(0, "carried")
+    scores = reading.scores(0, reading.states[0])
     hardest, easiest = extreme_sentences(reading.sentences, scores, n=N_SENTENCES)
     return {
         "hardest": [_line(each) for each in hardest],

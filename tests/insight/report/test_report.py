@@ -46,7 +46,7 @@ def test_the_page_holds_all_sections_that_two_runs_and_a_text_can_give(
     (evaluated,) = charlm.evaluate(run, data=hostile_dir, split="test", **CPU)
     row = data["results"]["rows"][0]
     assert row["ppl"] == pytest.approx(evaluated.by_state["carried"].ppl)
-    assert row["ppl_sentence"] == pytest.approx(evaluated.by_state["sentence"].ppl)
+    assert row["ppl_other"] == pytest.approx(evaluated.by_state["sentence"].ppl)
     assert row["signatures"] == list(evaluated.signatures.values())
     assert [each["name"] for each in data["results"]["rows"]] == [run.name, "words", "KN-5"]
     assert data["bands"]["systems"] == [run.name, "words", "KN-5"]

@@ -16,6 +16,7 @@ vocab_options=
 spelled_options=    # of charlm train, for presets that read spelling
 pretrained_options= # of charlm train, for presets that are pre-trained
 halving_options=    # of charlm train, for presets that halve the rate by valid
+table_options=
 
 die() {
   printf 'run: %s\n' "$*" >&2
@@ -191,5 +192,6 @@ print_table() {
   page=$(dirname -- "$1")/report.html
   [ $# -eq 1 ] || is_new "$page" "${files[@]}" ||
     run charlm report "$out/${archs##* }" "${tables[@]}" --out "$page"
-  run charlm table "${files[@]}"
+  # shellcheck disable=SC2086  # several words or none
+  run charlm table "${files[@]}" $table_options
 }

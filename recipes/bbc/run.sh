@@ -20,6 +20,7 @@ out=${OUT:-$setup_root/exp/bbc}
 prep_options="--lower --tokenise simple"
 vocab_options="--size 10000"
 spelled_options="--set recipe.oov_input=spelling"
+table_options="--state sentence" # as the models are trained
 
 chain "$folder" "$out" "$@"
 print_table "$out"

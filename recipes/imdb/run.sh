@@ -19,6 +19,7 @@ out=${OUT:-$setup_root/exp/imdb}
 prep_options="--lower --tokenise simple"
 vocab_options="--size 30000"
 spelled_options="--set recipe.oov_input=spelling"
+table_options="--state sentence" # as the models are trained
 pretrained_options="--set recipe.schedule.epochs=1" # m = 1 on IMDB, 2 elsewhere
 
 chain "$folder" "$out" "$@"

@@ -111,6 +111,19 @@ def test_raw_text_is_prepped_and_spelling_is_read_only_where_a_model_reads_it(
     assert shown[3].endswith("--set recipe.oov_input=spelling --set recipe.schedule.epochs=1")
 
 
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("bbc", " --state sentence"), ("imdb", " --state sentence"), ("wikitext-2", "")],
+)
+def test_models_of_single_sentences_have_their_figures_in_the_table(
+    tree: Tree, tmp_path: Path, name: str, end: str
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "mine"), tmp_path / "out"
+    shown = commands(tree.run(f"{name}/run.sh", str(data), OUT=str(out)))
+    assert shown[-1] == f"table {out}/compare-kn.json {out}/kn4.json{end}"
+
+
 def test_spelling_is_read_by_every_preset_that_can(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
     texts(tmp_path / "imdb" / "raw")

@@ -176,6 +176,17 @@ def test_a_model_of_single_sentences_is_shown_as_it_was_trained(
     assert shown["hardest"][0]["mean"] == hardest[0].mean
 
 
+def test_the_table_across_data_sets_is_in_the_state_of_the_training(
+    single: Path, tiny_run: Path, corpus_dir: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "compared.json"
+    path.write_text(json.dumps(compare_kn(corpus_dir, order=2, threads=1).to_dict()))
+    for run, state in ((single, "sentence"), (tiny_run, "carried")):
+        found = Subject(ReportOptions(run, table=path, device="cpu")).across
+        assert found is not None
+        assert found.state == state
+
+
 def test_only_what_a_picture_shows_is_scored(
     tiny_run: Path, other_run: Path, corpus_dir: Path
 ) -> None:

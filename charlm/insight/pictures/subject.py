@@ -31,6 +31,7 @@ from charlm.scoring.evaluation.comparison.across import Table, table
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.runs import Contender, contenders
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.text.corpus.sentences import split_path
 
 
@@ -111,9 +112,10 @@ class Subject:
 
     @cached_property
     def across(self) -> Table | None:
-        """The table across data sets, None if no comparisons were given."""
+        """The table across data sets, in the state in which the first run was trained, or None."""
         files = several(self.options.table)
-        return table(files) if files else None
+        state, _ = EvaluateOptions().states(self.members[0])
+        return table(files, state=state) if files else None
 
     @cached_property
     def ngrams(self) -> NgramMap:

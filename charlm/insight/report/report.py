@@ -50,8 +50,9 @@ class Report(ShortRepr):
 def report(options: ReportOptions) -> Report:
     """Write the page about `runs` to `out` (report.html), or one picture, or all into a folder.
 
-    The models read the text in `data`, and Kneser–Ney is estimated from its train.txt. A single
-    picture goes to `out` (PICTURE.png; or .svg), its numbers to `data_out`.
+    The models read the text in `data` as the first was trained, with the state carried or sentence
+    by sentence; Kneser–Ney is estimated from its train.txt. A single picture goes to `out`
+    (PICTURE.png; or .svg), its numbers to `data_out`.
 
     Raises:
         ConfigError: options that contradict each other or do not exist; a run given twice; a

@@ -87,6 +87,7 @@ cut_corpus() {
   corpus=$3
   mkdir -p "$corpus"
   cp "$whole/valid.txt" "$whole/test.txt" "$corpus/"
+  [ ! -f "$whole/corpus.json" ] || cp "$whole/corpus.json" "$corpus/" # its text rules, for raw text
   [ ! -f "$corpus/train.txt" ] || return 0
   python - "$tokens" "$whole/train.txt" >"$corpus/train.txt.part" <<'EOF'
 import sys

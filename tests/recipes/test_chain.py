@@ -213,6 +213,7 @@ def test_low_resource_cuts_a_text_and_trains_in_the_words_of_each_beginning(
 ) -> None:
     tree.add("charlm", LEAVES_FILES)
     data, out = texts(tmp_path / "mine", "a window\n" * 3), tmp_path / "out"
+    (data / "corpus.json").write_text('{"normalisation": {"lower": true}}')
     environment = {"OUT": str(out), "TOKENS": "8 all"}
     shown = commands(tree.run("low-resource/run.sh", str(data), "--threads", "1", **environment))
     assert [each.split()[0] for each in shown] == [
@@ -224,6 +225,8 @@ def test_low_resource_cuts_a_text_and_trains_in_the_words_of_each_beginning(
         f"--vocab {out}/8/vocab.json --out {out}/8/word-char-modern --threads 1"
     )
     assert (out / "texts" / "8" / "train.txt").read_text() == "a window\n" * 2
+    # So the runs read raw text by the rules of theirs.
+    assert "lower" in (out / "texts" / "8" / "corpus.json").read_text()
     again = commands(tree.run("low-resource/run.sh", str(data), **environment))
     assert again == [f"table {out}/8/compare-kn.json {out}/all/compare-kn.json"]
 

@@ -33,8 +33,14 @@ def table(path: str) -> list[dict[str, str]]:
 def joined(surprisal: str, times: str) -> list[dict[str, str]]:
     """Rows of words that are known, and the two before too, with their mean times."""
     by_place = {(row["item"], row["zone"]): row for row in table(times)}
-    kept = []
-    for row in table(surprisal):
+    rows, kept = table(surprisal), []
+    lacking = [f"known{at}" for at in HERE if rows and f"known{at}" not in rows[0]]
+    if lacking:
+        raise SystemExit(
+            f"{surprisal}: no column {lacking[0]}; expected what charlm surprisal --previous 2 "
+            "prints of one model, or of several with the same words"
+        )
+    for row in rows:
         zone = str(int(row["zone"]) + int(row["position"]) - 1)
         found = by_place.get((row["story"], zone))
         if found is None or any(row[f"known{at}"] != "TRUE" for at in HERE):
@@ -81,7 +87,8 @@ def main(surprisal: str, times: str) -> None:
     y = np.log([float(row["time"]) for row in rows])
     plain = ["position", *(f"{name}{at}" for name in ("length", "zipf") for at in HERE)]
     base = held_out(columns(rows, plain), y, stories)
-    names = [name for name in rows[0] if name.startswith("surprisal_") and "_prev" not in name]
+    # Of a single model the column is `surprisal`.
+    names = [n for n in rows[0] if n.partition("_")[0] == "surprisal" and "_prev" not in n]
     tell(f"{len(rows)} words; base {base.mean():.4f} nats a word, held out")
     tell("model", "mean bits", "gain, 1/1000 nat a word (95 %)", "over the first")
     first = None

@@ -58,9 +58,8 @@ def test_a_story_ends_where_another_begins(tmp_path: Path) -> None:
     assert done.stdout.decode() == 'story,zone,sentence\n1,1,If so.\n1,3,No\n2,1,"A, b!’"\n'
 
 
-def test_times_that_hang_on_surprisal_show_a_gain_and_noise_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def surprisals_and_times(folder: Path) -> tuple[Path, Path]:
+    """A table of two models, of which the first has what times hang on, and the times."""
     rng = np.random.default_rng(1)
     at = ("", "_prev1", "_prev2")
     names = ["item", "story", "zone", "position", "word"]
@@ -76,14 +75,46 @@ def test_times_that_hang_on_surprisal_show_a_gain_and_noise_none(
         rows.append("\t".join(cells + [f"{value:.6f}" for value in values]))
         time = 300 * np.exp(0.02 * values[0] + 0.05 * values[6] + 0.05 * rng.normal())
         times.append(f"w\t{zone}\t{story}\t{time:.6f}")
-    for name, lines in (("a.tsv", rows), ("b.tsv", times)):
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
-    module("reading-times/fit.py").main(str(tmp_path / "a.tsv"), str(tmp_path / "b.tsv"))
+    paths = folder / "a.tsv", folder / "b.tsv"
+    for path, lines in zip(paths, (rows, times), strict=True):
+        path.write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def test_times_that_hang_on_surprisal_show_a_gain_and_noise_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module("reading-times/fit.py").main(*map(str, surprisals_and_times(tmp_path)))
     first, _, true, noise = capsys.readouterr().out.splitlines()
     assert first.startswith("540 words; base ")
     lows = [float(re.findall(r"\(([-+.0-9]+) to", line)[0]) for line in (true, noise)]
     assert lows[0] > 100  # in thousandths of a nat
     assert lows[1] < 0
+
+
+def test_a_single_model_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, times = surprisals_and_times(tmp_path)
+    fit = module("reading-times/fit.py").main
+    fit(str(one), str(times))
+    of_two = capsys.readouterr().out.splitlines()
+    # As charlm surprisal names the columns of one model.
+    one.write_text(one.read_text().replace("_true", "").replace("_noise", "x"))
+    fit(str(one), str(times))
+    assert capsys.readouterr().out.splitlines() == [
+        *of_two[:2],
+        of_two[2].replace("true", "surprisal"),
+    ]
+
+
+def test_models_of_different_words_are_one_line(tmp_path: Path) -> None:
+    one, times = surprisals_and_times(tmp_path)
+    one.write_text(one.read_text().replace("known", "known_true"))
+    with pytest.raises(SystemExit) as caught:
+        module("reading-times/fit.py").main(str(one), str(times))
+    assert str(caught.value) == (
+        f"{one}: no column known; expected what charlm surprisal --previous 2 prints of one model, "
+        "or of several with the same words"
+    )
 
 
 def test_decoders_weights_are_those_of_the_fewest_errors(monkeypatch: pytest.MonkeyPatch) -> None:

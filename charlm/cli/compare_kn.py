@@ -72,7 +72,7 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
             f"{options.samples} draws of sentences, seed {options.seed}"
         )
         _print_pairs(group, states=states)
-    told = f", state {states[0]}; * is the best" if has_models else ""
+    told = f", state {group.state}; * is the best" if has_models else ""
     output.write(f"\nppl by how often the predicted word stands in train.txt{told}")
     _print_bands(group)
     best_two = group.best_two

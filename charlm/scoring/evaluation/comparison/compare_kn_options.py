@@ -56,7 +56,7 @@ class CompareKnOptions:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """The states that are asked for; the frequency bands are those of the first."""
+        """The states that are asked for."""
         return STATES[self.state]
 
     def tell(self, stage: str) -> None:

@@ -36,7 +36,7 @@ from charlm.scoring.evaluation.comparison.results import Group, Pair, System, Sy
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.comparison.verdict import verdict
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
-from charlm.scoring.evaluation.evaluate_options import State
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:
@@ -68,8 +68,10 @@ def compared_group(
     entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]
     if members:
         options.tell(f"drawing sentences {options.samples} times")
-    log10s_KN = np.stack([entry.log10s[options.states[0]] for entry in entries])
-    pairs = contest.pairs(entries)
+    asked = EvaluateOptions(state=options.state)
+    state = (asked.states(members[0]) if members else options.states)[0]
+    log10s_KN = np.stack([entry.log10s[state] for entry in entries])
+    pairs = contest.pairs(entries, state=state)
     return Group(
         inventory=inventory,
         n_train_tokens=baseline.n_train_tokens,
@@ -77,6 +79,7 @@ def compared_group(
         fallback_orders=baseline.info.fallback_orders,
         systems=tuple(entry.system for entry in entries),
         pairs=pairs,
+        state=state,
         bands=frequency_bands(
             contest.scores.targets, train_counts_V=baseline.train_counts, log10_probs_KN=log10s_KN
         ),
@@ -167,19 +170,21 @@ class _Contest:
         both_KN = np.stack([scores.log10s, self.tuning_log10s])
         return float(em_weights(both_KN).weights[0])
 
-    def pairs(self, entries: Sequence[_Entry]) -> tuple[Pair, ...]:
-        """Each run and its mixture against their components, and each run against the others."""
+    def pairs(self, entries: Sequence[_Entry], *, state: State) -> tuple[Pair, ...]:
+        """Each run and its mixture against their components, and each run against the others.
+
+        `state` is that of the differences by band.
+        """
         models = range(1, len(entries), 2)
         compared = [pair for m in models for pair in ((m, 0), (m + 1, m), (m + 1, 0))]
         compared += combinations(models, 2)
         if not compared:
             return ()
-        states = self.options.states
         everywhere = np.ones(len(self.scores.targets), np.bool_)
-        drawn = {state: self._drawn(entries, state, inside_N=everywhere) for state in states}
+        drawn = {s: self._drawn(entries, s, inside_N=everywhere) for s in self.options.states}
         bands_N = band_numbers(self.scores.targets, train_counts_V=self.baseline.train_counts)
         drawn_by_band = {
-            band_name(band): self._drawn(entries, states[0], inside_N=bands_N == band)
+            band_name(band): self._drawn(entries, state, inside_N=bands_N == band)
             for band in np.unique(bands_N).tolist()
         }
         return tuple(

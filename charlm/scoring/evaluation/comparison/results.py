@@ -58,7 +58,7 @@ class Pair:
     first: str
     second: str
     by_state: Mapping[State, Difference]
-    by_band: Mapping[str, Difference]  # in the first state
+    by_band: Mapping[str, Difference]  # in the state of the group's bands
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -79,18 +79,19 @@ class Group:
     fallback_orders: tuple[int, ...]  # orders of n-grams for which fixed discounts were used
     systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
     pairs: tuple[Pair, ...]
-    bands: tuple[Band, ...]  # in the first state
+    state: State  # of the bands: that in which the first model was trained, if it was asked for
+    bands: tuple[Band, ...]
     verdict: tuple[str, ...]  # one sentence per model, and one on the two best
     notes: tuple[str, ...]
 
     @property
     def best_two(self) -> Pair | None:
-        """The two best unmixed systems in the first state; None if there is only the n-gram model.
+        """The two best unmixed systems in that state; None if there is only the n-gram model.
 
         If no two models are better than the n-gram model, the pair includes the n-gram model.
         """
         log10_probs = {  # these are finite even where a perplexity is not
-            system.name: next(iter(system.by_state.values())).perplexity.sums.log10_prob
+            system.name: system.by_state[self.state].perplexity.sums.log10_prob
             for system in self.systems
             if system.n_parameters is None or system.n_ngrams is None
         }
@@ -127,6 +128,7 @@ class Group:
             "fallback_orders": list(self.fallback_orders),
             "systems": [system.to_dict() for system in self.systems],
             "differences": [pair.to_dict() for pair in self.pairs],
+            "state_of_bands": self.state,
             "bands": bands,
             "verdict": list(self.verdict),
             "notes": list(self.notes),

@@ -124,6 +124,26 @@ def test_bands_are_of_the_first_state(
         assert together != pytest.approx(result.ppl("run-random", states[1]), rel=1e-4)
 
 
+def test_bands_of_a_model_of_single_sentences_are_by_sentence(
+    letters: Path, saved_run: Callable[..., Path], compared: Compare
+) -> None:
+    (letters / "test.txt").write_text("a b\nb zz\na\n")
+    run = saved_run("random")
+    info = json.loads((run / "run.json").read_text())
+    info["settings"]["recipe"]["batching"] = {"type": "sentences"}
+    (run / "run.json").write_text(json.dumps(info))
+    result = compared(letters, run)
+    group = result.only_group
+    assert (group.state, group.to_dict()["state_of_bands"]) == ("sentence", "sentence")
+    together = 10 ** sum(band.share * math.log10(band.ppls[1] or 0) for band in group.bands)
+    assert together == pytest.approx(result.ppl("run-random", "sentence"), rel=1e-9)
+    assert together != pytest.approx(result.ppl("run-random", "carried"), rel=1e-4)
+    ends = [pair.by_band["</s>"].ppl for pair in group.pairs[:1]]
+    (band,) = (each for each in group.bands if each.name == "</s>")
+    assert ends == [pytest.approx((band.ppls[1] or 0) - (band.ppls[0] or 0))]
+    assert compared(letters, run, state="carried").only_group.state == "carried"
+
+
 def test_a_difference_by_band_is_that_of_its_tokens_alone_on_draws_of_whole_sentences(
     letters: Path, saved_run: Callable[..., Path], compared: Compare
 ) -> None:

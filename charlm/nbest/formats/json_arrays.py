@@ -74,7 +74,8 @@ class ArraysFormat(JsonFormat):
         return lengths
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        note_penalty(source)
+        if "length_penalty" in self.takes:
+            note_penalty(source)
         return super().lists(lines, source)
 
     def block(self, record: Record, source: Source) -> RecordContent:

@@ -227,3 +227,22 @@ def test_scores_that_may_be_means_beside_a_models_sums_are_named(
     found = [each for each in advice.advice_on(result) if "--length-penalty 1" in each]
     assert len(found) == is_named
     assert all(each.startswith("score of fairseq's lists may be divided by") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        ('{"id": "u", "beams": [["a b", null, [], -3.0, -5.0], ["a", null, [], -2.0, -6.0]]}', []),
+        ('{"id": "u", "input": ["a b", "a"], "am_score": [-3.0, -2.0]}', ["am_score=1"]),
+    ],
+)
+def test_sums_of_formats_that_take_no_length_penalty_are_not_named(
+    tmp_path: Path, text: str, weights: list[str]
+) -> None:
+    lists = tmp_path / "lists.jsonl"
+    lists.write_text(text + "\n")
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+    options: dict[str, Any] = {"scorer": scorer, "sort": True, "weight": weights}
+    assert advice.advice_on(charlm.score(lists, **options)) == []
+    with pytest.raises(charlm.ConfigError, match="found a length penalty; expected none"):
+        charlm.score(lists, **options, length_penalty=1)

@@ -74,7 +74,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         spelled_by=scorers.spelled,
         history=history_of(pipeline.counts, scorers.adaptation),
     )
-    weights = _recorded(tuned.weights, form, options=options, scorers=scorers)
+    weights = _recorded(tuned.weights, form, run=run, options=options, scorers=scorers)
     if isinstance(form, LatticeLists):
         weights = _of_lattices(weights, [nbest for nbest, _ in scored], references=references)
     done = what_was_done(
@@ -89,10 +89,13 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     )
 
 
-def _recorded(weights: Weights, form: Format, *, options: TuneOptions, scorers: Scorers) -> Weights:
+def _recorded(
+    weights: Weights, form: Format, *, run: ListRun, options: TuneOptions, scorers: Scorers
+) -> Weights:
     """The weights with how lists of this format were read, and by what."""
     penalty = options.length_penalty
     is_said = options.column_names or options.format != "auto" or penalty
+    is_said = is_said or run.notices.may_be_means  # a length penalty of 0 says something, too
     name = form.form if isinstance(form, LatticeLists) else form.name  # as --format has it
     layout = ListLayout(name, options.column_names, penalty) if is_said else None
     return replace(

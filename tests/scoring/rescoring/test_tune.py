@@ -254,6 +254,10 @@ def test_weights_tell_of_another_length_penalty_than_their_lists_were_read_with(
     assert told.startswith("--length-penalty 0: the weights were tuned on scores that were read w")
     weights.write_text(weights.read_text().replace("length_penalty", "of a later charlm"))
     assert charlm.score(lists, weights=weights).notices.said_otherwise == []
+    charlm.tune(lists, refs="own", out=weights, folds=0)
+    assert charlm.score(lists, weights=weights).notices.said_otherwise == []
+    (told,) = charlm.score(lists, weights=weights, length_penalty=1).notices.said_otherwise
+    assert told.startswith("--length-penalty 1: the weights were tuned on scores that were read w")
 
 
 @pytest.mark.parametrize("kept", [["tsv"], {"format": 1, "columns": []}, {"format": "tsv"}])

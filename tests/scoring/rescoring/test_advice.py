@@ -164,6 +164,25 @@ def test_weights_that_were_tuned_with_another_context_are_told(tmp_path: Path) -
     assert told("previous") == []
 
 
+def test_weights_that_were_tuned_with_a_context_beside_adaptation_are_told(
+    run: Path, tmp_path: Path
+) -> None:
+    lists, refs, weights = tmp_path / "lists.tsv", tmp_path / "refs", tmp_path / "w.json"
+    lists.write_text("id\ttext\na-1\tb\na-1\tc\na-2\tb c\na-2\tc\n")
+    refs.write_text("a-1 c\na-2 c\n")
+    options: dict[str, Any] = {"model": run, "adapt": "cache"}
+    charlm.tune(lists, **options, refs=refs, context="previous", out=weights, folds=0)
+
+    def told(context: Any) -> list[str]:
+        result = charlm.score(lists, **options, weights=weights, context=context)
+        return [note for note in advice.advice_on(result) if "of another kind" in note]
+
+    assert told("previous") == []
+    (note,) = told("none")
+    assert "lambda=0.1) here, and was nn cache(" in note
+    assert "lambda=0.1) and --context previous; " in note
+
+
 def test_runs_that_were_trained_by_sentences_are_known(run: Path) -> None:
     info = load_info(run)
     options = RescoringOptions(model=[run])

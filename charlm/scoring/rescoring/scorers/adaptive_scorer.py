@@ -60,7 +60,8 @@ class AdaptiveScorer(NeuralScorer):
 
     @property
     def adaptation(self) -> str:
-        return self.reader.adaptation.shown
+        shown = self.reader.adaptation.shown
+        return f"{shown} and --context previous" if self.is_carried else shown
 
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
         return super().score_ids(sentences, memory=self._recalled(memory).state)

@@ -19,7 +19,7 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric
 from charlm.nbest.metrics.significance import Significance, compare, groups_of
 from charlm.nbest.references import References
-from charlm.nbest.tuning.line_search import Space, contenders, minimise, profile
+from charlm.nbest.tuning.line_search import NARROW, Space, contenders, minimise, profile
 from charlm.nbest.tuning.problem import Problem
 from charlm.nbest.tuning.search_options import HIGH, LOW, SearchOptions, parse_ranges
 from charlm.nbest.weights import Origin, Weights
@@ -233,7 +233,7 @@ def _details(
         if scale > 0:
             axis_F = np.eye(len(names))[index] * scale
             along = profile(problem, weights_F, direction_F=axis_F, space=space)
-            low, high = (weight + scale * t for t in along.around(error + TOLERANCE))
+            low, high = (_moved(weight, scale * t) for t in along.around(error + TOLERANCE))
             at_border = bool((along.edges_E[[0, -1]] == along.around(error)).any())
         has_effect = bool(varies_F[index])
         is_fixed = has_effect and not scale > 0
@@ -241,6 +241,12 @@ def _details(
             TunedWeight(name, weight, is_fixed, has_effect, float(low), float(high), at_border)
         )
     return tuple(details)
+
+
+def _moved(weight: float, by: float) -> float:
+    """The weight after a move; 0 where rounding alone keeps it from 0, as at a bound of 0."""
+    moved = weight + by
+    return moved if abs(moved) > NARROW * abs(by) else 0.0
 
 
 def _rate(metric: Metric, sums_K: Ints) -> float:

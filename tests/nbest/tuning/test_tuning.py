@@ -174,6 +174,15 @@ def test_details_say_what_is_fixed_what_has_no_effect_and_what_runs_into_the_bor
     assert not next(e for e in tuned_on(lists, references).details if e.feature == "lm").at_border
 
 
+@pytest.mark.parametrize("seed", [35, 41])  # rounding puts the end 1e-17 below and above 0
+def test_an_interval_that_begins_at_a_bound_of_0_begins_at_0(seed: int) -> None:
+    lists, references = hidden(ratio=0.02, n_lists=40, seed=seed)
+    result = tuned_on(lists, references, tuned="am,lm", ranges=["lm=0:"], start={"lm": 1.0})
+    lm = result.details[1]
+    assert (lm.flat_low, lm.at_border) == (0.0, True)
+    assert 0 < lm.weight < lm.flat_high
+
+
 def test_a_feature_that_varies_has_an_effect_though_one_hypothesis_a_list_can_win() -> None:
     (am,) = tuned_on(*hidden(), tuned="am").details
     assert (am.is_fixed, am.has_effect) == (True, True)

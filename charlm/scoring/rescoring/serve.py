@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from charlm.errors import CharlmError, DataError, ProcessError
 from charlm.nbest.formats import format_of
+from charlm.nbest.formats.json_lists import BLANKS
 from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
 from charlm.nbest.output_layouts import laid_out
 from charlm.nbest.repairs import Notices
@@ -48,7 +49,13 @@ def serve(options: ServeOptions) -> ServeResult:
         form, notices = format_of(JSONL), Notices()
         pipeline = pipeline_of(options, scorers, form=form, notices=notices)
         rules = options.line_rules
-        source = OpenSource("-", on_nan=options.on_nan, rules=rules, notices=notices)
+        source = OpenSource(
+            "-",
+            on_nan=options.on_nan,
+            allow_missing=options.allow_missing,
+            rules=rules,
+            notices=notices,
+        )
         server = Server(pipeline, source, options.layout)
         server.answer(options.out)
         done = what_was_done(server.pipeline, form, scorers=scorers, source="-", began=began)
@@ -85,23 +92,27 @@ class Server:
             for request in _requests(lines):
                 before = self.pipeline.as_it_is()
                 try:
-                    for text in self._answers(request, name=lines.name):
-                        write(text)
+                    if answer := self._answer(request, name=lines.name):
+                        write(answer + "\n")
                 except ProcessError:
                     raise
                 except CharlmError as error:
                     self.pipeline = before
                     self.n_errors += 1
-                    answer = {**_id_of(request), "error": str(error)}
-                    write(json.dumps(answer, ensure_ascii=False) + "\n")
+                    told = {**_id_of(request), "error": str(error)}
+                    write(json.dumps(told, ensure_ascii=False) + "\n")
 
-    def _answers(self, request: Line | DataError, *, name: str) -> Iterator[str]:
+    def _answer(self, request: Line | DataError, *, name: str) -> str:
+        """The line that answers a request; empty for a blank one."""
         if isinstance(request, DataError):
             raise request
         form = format_of(JSONL)
-        for nbest in form.read(replace(self.source, lines=_OneLine(request, name))):
-            pieces = laid_out(self.pipeline.run([nbest]), form, layout=self.layout)
-            yield "".join(piece.text for piece in pieces).rstrip("\r\n") + "\n"
+        lists = form.read(replace(self.source, lines=_OneLine(request, name)))
+        pieces = laid_out(self.pipeline.run(lists), form, layout=self.layout)
+        answer = "".join(piece.text for piece in pieces).rstrip("\r\n")
+        if not answer and request.text.strip(BLANKS):  # of a list that is passed over
+            raise DataError(f"{request.place}: found no hypothesis; expected at least one")
+        return answer
 
 
 def _id_of(request: Line | DataError) -> dict[str, str | int]:

@@ -89,6 +89,16 @@ def test_the_error_of_a_list_has_its_id(ask: Ask, line: bytes, message: str) -> 
     assert first == last
 
 
+@pytest.mark.parametrize("layout", ["scored", "ranked", "nbest", "jsonl"])
+def test_a_list_without_hypotheses_is_answered_where_it_may_be_one(ask: Ask, layout: str) -> None:
+    empty = {"id": "u", "hyps": [], "ref": "a"}
+    content = "\n".join([GOOD, json.dumps(empty), "", GOOD]).encode()
+    first, found, last = ask(content, write=layout, weight=["am=1"], allow_missing=True)
+    told = {"id": "u", "error": "standard input:2: found no hypothesis; expected at least one"}
+    assert found == (empty if layout in ("scored", "ranked") else told)
+    assert first == last
+
+
 def test_a_line_too_long_is_answered_by_its_error_and_the_next_is_served(ask: Ask) -> None:
     content = b"\n".join([GOOD.encode(), b"[" * (2 * MIB), GOOD.encode()])
     first, error, last = ask(content, max_line=1)

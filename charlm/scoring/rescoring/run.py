@@ -316,8 +316,10 @@ def with_tuned_rules(options: Options) -> Options:
     if options.weights is None:
         return options
     weights = load_weights(options.weights)
-    if options.text_rules != NO_RULES or (options.raw and not weights.raw):
-        return replace(options, raw=options.raw or bool(weights.raw))
+    said = options.text_rules
+    if said != NO_RULES or (options.raw and not weights.raw):
+        raw = options.raw or bool(weights.raw)
+        return replace(options, raw=raw, map=dict(said.map) or None)  # a pipe is read once
     tuned = weights.text or NO_RULES
     return replace(
         options,

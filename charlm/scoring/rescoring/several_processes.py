@@ -70,6 +70,7 @@ def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]
 def _for_others(options: RescoringOptions, scorers: Scorers) -> RescoringOptions:
     """The options of the other processes: with choices made, without the caller's functions."""
     changes: dict[str, Any] = {"out": None, "open_vocabulary": spells(options)}
+    changes["map"] = dict(scorers.text_rules.map) or None  # the first process has read it
     if scorers.mixture:
         changes |= {"mix": None, "mix_weights": tuple(scorers.mixture.values())}
     if scorers.neural:

@@ -1,6 +1,7 @@
 """Weights from `charlm.tune`, against every weight of a fine grid."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,22 @@ def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     other = charlm.score(test, model=run, weights=weights, lower=True)
     assert other.weights is not None
     assert other.weights.text == NO_RULES != other.text_rules
+
+
+def test_a_map_may_come_through_a_pipe(run: Path, dev: Path, refs: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "weights.json"
+
+    def piped() -> str:
+        end, start = os.pipe()
+        os.write(start, b"h g\tc\n")
+        os.close(start)
+        return f"/dev/fd/{end}"
+
+    tuned = charlm.tune(dev, refs=refs, model=run, map=piped(), out=weights, folds=0)
+    assert tuned.text.by_rule == {"map": 2}
+    assert tuned.text_rules.map == load_weights(weights).text.map == (("h g", "c"),)  # type: ignore[union-attr]
+    scored = charlm.score(dev, model=run, weights=weights, map=piped())
+    assert (scored.text.by_rule, scored.text_rules) == ({"map": 2}, tuned.text_rules)
 
 
 def test_weights_keep_how_the_columns_of_lists_are_called(

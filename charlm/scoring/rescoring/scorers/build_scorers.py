@@ -103,7 +103,8 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         ConfigError: options or models that do not go together.
         DataError: a run or a model that is not what was expected.
     """
-    options = _mixed_as_tuned(options)
+    # The map is read once: it may come through a pipe.
+    options = _mixed_as_tuned(replace(options, map=dict(options.text_rules.map) or None))
     _check(options)
     models = [
         _opened(path, options, name=name)

@@ -192,14 +192,16 @@ class ListRun:
     def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
         """The references of lists, which are read for their ids alone before anything is scored.
 
-        None: the lists come through a pipe, which can be read only once. Then the caller reads all
-        lists before it scores any. This is not possible for lattices, since reading their lists
-        means searching them.
+        None: the lists, or what is read beside them, come through a pipe, which can be read only
+        once. Then the caller reads all lists before it scores any. This is not possible for
+        lattices, since reading their lists means searching them.
 
         Raises:
             DataError: a list without a reference; as in the readers of lists and of references.
         """
-        if str(lists) == "-" or not (Path(lists).is_file() or Path(lists).is_dir()):
+        read = [lists, *self.options.feature_files.values(), self.options.words_txt or lists]
+        stay = [Path(each).is_file() or Path(each).is_dir() for each in read if str(each) != "-"]
+        if len(stay) < len(read) or not all(stay):
             if str(path) != OWN:
                 require_references(path, rules=self.options.line_rules)
             return None

@@ -209,20 +209,32 @@ def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     assert other.weights.text == NO_RULES != other.text_rules
 
 
+def piped(text: str) -> str:
+    """The name of a pipe that holds a text, and then nothing."""
+    end, start = os.pipe()
+    os.write(start, text.encode())
+    os.close(start)
+    return f"/dev/fd/{end}"
+
+
 def test_a_map_may_come_through_a_pipe(run: Path, dev: Path, refs: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights.json"
-
-    def piped() -> str:
-        end, start = os.pipe()
-        os.write(start, b"h g\tc\n")
-        os.close(start)
-        return f"/dev/fd/{end}"
-
-    tuned = charlm.tune(dev, refs=refs, model=run, map=piped(), out=weights, folds=0)
+    tuned = charlm.tune(dev, refs=refs, model=run, map=piped("h g\tc\n"), out=weights, folds=0)
     assert tuned.text.by_rule == {"map": 2}
     assert tuned.text_rules.map == load_weights(weights).text.map == (("h g", "c"),)  # type: ignore[union-attr]
-    scored = charlm.score(dev, model=run, weights=weights, map=piped())
+    scored = charlm.score(dev, model=run, weights=weights, map=piped("h g\tc\n"))
     assert (scored.text.by_rule, scored.text_rules) == ({"map": 2}, tuned.text_rules)
+
+
+@pytest.mark.parametrize("measure", [charlm.score, charlm.tune])
+def test_features_beside_lists_with_references_may_come_through_a_pipe(
+    refs: Path, tmp_path: Path, measure: Callable[..., Any]
+) -> None:
+    texts = tmp_path / "words"
+    texts.write_text("u-1 a b\nu-2 a c\nv-1 h\nw-1 d e\nw-2 c\n")
+    costs = piped("u-1 2\nu-2 1\nv-1 1\nw-1 4\nw-2 3\n")
+    found = measure(texts, refs=refs, features={"am": costs}, weight=["am=1"])
+    assert (found.counts.n_lists, found.counts.n_moved, found.notices.filled) == (3, 2, {})
 
 
 def test_weights_keep_how_the_columns_of_lists_are_called(

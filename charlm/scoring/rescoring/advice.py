@@ -6,6 +6,7 @@ from charlm.nbest.features import OOV
 from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
+from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
 N_NAMED = 3  # labels of noise
 OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
@@ -172,11 +173,12 @@ def _on_vocabulary(result: RescoringResult) -> list[str]:
             "weights that charlm tune finds"
         )
     if n_wins and not result.spelled and not (weights and weights.values.get(OOV)):
+        by_speller = "spell them (--open-vocabulary; charlm train --resume --speller gives a run "
+        by_speller = f"{by_speller}one), or " if NEURAL in result.scorers else ""
         notes.append(
             f"in {n_wins} of {result.counts.n_lists} lists the best hypothesis has unknown words "
             "that the first one lacks: to the model any of them is as likely as <unk>, typing "
-            "errors too; spell them (--open-vocabulary; charlm train --resume --speller gives a "
-            f"run one), or give them a price (--weight {OOV}=-5; charlm tune finds one), or "
-            "make them known (charlm vocab --against LIST says by which rule of spelling)"
+            f"errors too; {by_speller}give them a price (--weight {OOV}=-5; charlm tune finds "
+            "one), or make them known (charlm vocab --against LIST says by which rule of spelling)"
         )
     return notes

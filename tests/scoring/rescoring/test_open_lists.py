@@ -137,7 +137,7 @@ def test_weights_are_used_with_the_models_that_spelled_in_their_tuning(
 
 
 def test_lists_that_unknown_words_win_are_counted_and_remedies_named(
-    saved_run: Callable[..., Path], lists: Path
+    saved_run: Callable[..., Path], lists: Path, tmp_path: Path
 ) -> None:
     run = saved_run("zeros")
     lists.write_text("u\ta\nu\ta zz\nv\th\nv\tb a\nw\tzz\nw\tzz zz\n" + "x\ta a a a a a\n" * 9)
@@ -147,6 +147,10 @@ def test_lists_that_unknown_words_win_are_counted_and_remedies_named(
     assert note.startswith("in 1 of 4 lists the best hypothesis has unknown words that the first")
     for remedy in ("charlm train --resume --speller", "--weight oov=-5", "charlm vocab --against"):
         assert remedy in note
+    (tmp_path / "lm").write_text(ARPA + LETTERS + "\n\\end\\\n")
+    options = {"columns": "id,text", "lm": tmp_path / "lm", "weight": ["words=1", "kn=0"]}
+    (note,) = advice_on(charlm.score(lists, **options))  # type: ignore[arg-type]
+    assert "errors too; give them a price (--weight oov=-5; " in note  # no run to spell them
     priced = charlm.score(lists, columns="id,text", model=run, weight=["words=1", "oov=-0.1"])
     assert advice_on(priced) == []
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from charlm.nbest.features import OOV
+from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
@@ -66,9 +66,10 @@ def _on_optional_words(result: RescoringResult) -> list[str]:
 def _on_weights(result: RescoringResult) -> list[str]:
     """On the lists' own scores without a weight, where a model's scores have one."""
     values = {} if result.weights is None else result.weights.values
-    ranking = [name for name in result.scorers if values.get(name)]
+    ranking = [name for name, value in values.items() if value]
     idle = unweighed(result.counts.features, values, models=list(result.scorers))
-    if not (ranking and idle) or any(values.get(name) for name in values if name not in ranking):
+    others = set(ranking).difference(result.scorers, (WORDS, OOV))
+    if others or not idle or not any(map(values.get, result.scorers)):
         return []
     return [
         f"THE RECOGNISER'S SCORES COUNT NOTHING: ranked by {', '.join(ranking)} alone, without "

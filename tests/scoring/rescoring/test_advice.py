@@ -208,6 +208,8 @@ def test_scores_of_a_recogniser_count_nothing_only_where_a_model_alone_ranks(
 
     assert said(sort=True).startswith("THE RECOGNISER'S SCORES COUNT NOTHING: ranked by own alone")
     assert said() == said(sort=True, weight=["am=1"]) == ""
+    counted = said(sort=True, weight=["oov=-5", "words=1"])  # are no scores of a recogniser
+    assert "COUNT NOTHING: ranked by own, oov, words alone, without am of the lists" in counted
 
 
 def test_scores_that_only_the_first_list_has_are_told_too(tmp_path: Path) -> None:

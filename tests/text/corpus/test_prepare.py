@@ -338,3 +338,14 @@ def test_what_is_said_is_what_a_corpus_holds_and_its_models_know_of(tmp_path: Pa
     prep(raw, out=out, split="1,1,1", lower=True, split_hyphens=True, punctuation="drop", map=rules)
     assert (out / "test.txt").read_text() == "twenty one mister smith she said\n"
     assert corpus_normalisation(out)("Mr SMITH, too") == "mister smith too"
+
+
+def test_a_map_is_read_once_for_all_files_so_that_a_pipe_will_do(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rules").write_text("line\tverse\n")
+    with open(tmp_path / "rules") as file:
+        monkeypatch.setattr("sys.stdin", file)
+        prep(raw, out=tmp_path / "c", valid=raw, test=raw, map="-")
+    assert [text[:15] for text in read(tmp_path / "c").values()] == ["this is verse 0"] * 3
+    assert corpus_normalisation(tmp_path / "c").map == (("line", "verse"),)

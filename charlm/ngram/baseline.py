@@ -109,14 +109,16 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
     part = options.split or SPLIT
     paths = [split_path(data, part)] if data is not None else files
     inventory, rules = _vocabulary(options), replace(TEXT, encoding=options.encoding)
+    model: NgramModel | None
     if options.lm is not None:
         model, info = _loaded(options.lm, options)
     else:
-        model, info = _estimated(options, inventory, rules=rules)
+        model, info = _estimated(options, inventory, rules=rules, is_asked=bool(paths))
     if options.on_model is not None:
         options.on_model(info)
     texts = []
     for path in paths:
+        assert model is not None  # it is asked
         result = evaluate_ngram(
             model,
             text_in(path, inventory, rules=rules),
@@ -252,9 +254,12 @@ def _lmplz(options: NgramOptions) -> Path | None:
 
 
 def _estimated(
-    options: NgramOptions, vocabulary: Inventory | None, *, rules: LineRules
-) -> tuple[NgramModel, ModelInfo]:
-    """Estimate a model, with lmplz if asked for, and save it if it is to be."""
+    options: NgramOptions, vocabulary: Inventory | None, *, rules: LineRules, is_asked: bool
+) -> tuple[NgramModel | None, ModelInfo]:
+    """Estimate a model, with lmplz if that is wanted, and save it if it is to be.
+
+    lmplz's model, which need not fit into memory, is only loaded if texts are to be measured.
+    """
     program = _lmplz(options)
     out = model_file(options.out, start=options.start, beside=program)
     pruning = parse_pruning(PRUNE if options.prune is None else options.prune)
@@ -270,14 +275,19 @@ def _estimated(
                 "--entropy-prune: prunes no model on the disk, where lmplz leaves it; expected "
                 "--lm with its file; drop it here"
             )
-        return _estimated_by_lmplz(text, plan, out=out, program=program)
+        return _estimated_by_lmplz(text, plan, out=out, program=program, is_asked=is_asked)
     model, info, _ = estimated(text, plan, for_arpa=out is not None)
     return _kept(model, info, options, out=out)
 
 
 def _estimated_by_lmplz(
-    text: str | Path, plan: EstimationPlan, *, out: ModelFile | None, program: Path
-) -> tuple[NgramModel, ModelInfo]:
+    text: str | Path,
+    plan: EstimationPlan,
+    *,
+    out: ModelFile | None,
+    program: Path,
+    is_asked: bool,
+) -> tuple[NgramModel | None, ModelInfo]:
     if out is not None and stream_of(out.path) is not None:
         raise ConfigError(
             f"--out {out.path}: a stream, and what lmplz writes is read again; expected a file, "
@@ -292,4 +302,4 @@ def _estimated_by_lmplz(
         if out is not None and out.tool is not None:
             with open(arpa, "rb") as file:
                 convert_to_binary(file, out.path, tool=out.tool)
-        return loaded(arpa, engine="auto")[0], info
+        return loaded(arpa, engine="auto")[0] if is_asked else None, info

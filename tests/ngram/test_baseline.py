@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from charlm import ConfigError, DataError, ngram_baseline
-from charlm.ngram import source
+from charlm.ngram import baseline, source
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import BINARY_MAGIC
 from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
@@ -182,7 +182,7 @@ def test_lmplz_is_asked_where_it_is_named(corpus_dir: Path, tmp_path: Path) -> N
         ngram_baseline(data=corpus_dir, lmplz=program, prune="0,2,1")  # lmplz would say less
 
 
-def test_a_binary_of_lmplzs_model_is_made_by_the_tool_beside_it(
+def test_lmplzs_model_is_kept_as_binary_or_arpa_and_only_loaded_to_be_asked(
     corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_arpa(estimated(corpus_dir / "train.txt", EstimationPlan(2))[0], tmp_path / "a.arpa")
@@ -193,6 +193,10 @@ def test_a_binary_of_lmplzs_model_is_made_by_the_tool_beside_it(
     for name in ("lmplz", "build_binary"):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", "/nowhere")
+    asked = ngram_baseline(data=corpus_dir, order=2, lmplz=tmp_path / "lmplz")
+    own = ngram_baseline(data=corpus_dir, order=2)
+    assert sentence_ppl(asked) == pytest.approx(sentence_ppl(own), rel=1e-5)
+    monkeypatch.setattr(baseline, "loaded", pytest.fail)  # it might not fit into memory
     ngram_baseline(train=corpus_dir / "train.txt", lmplz=tmp_path / "lmplz", out=tmp_path / "a.bin")
     assert (tmp_path / "a.bin").read_bytes() == (tmp_path / "a.arpa").read_bytes()
     out = tmp_path / "b.arpa"

@@ -64,8 +64,8 @@ def ngram(options: NgramCommand, *, as_json: bool) -> Results:
         )
     )
     yield result
-    if result.out is not None:
-        output.say(f"{result.out}: {result.out.stat().st_size:,} bytes")
+    if result.n_bytes is not None:
+        output.say(f"{result.out}: {result.n_bytes:,} bytes")
 
 
 def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:

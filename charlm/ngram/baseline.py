@@ -74,7 +74,7 @@ class Baseline(ShortRepr):
     model: ModelInfo
     out: Path | None
     texts: tuple[Evaluation, ...]
-    n_bytes: int | None = None  # of the file as it was written; None without one
+    n_bytes: int | None = None  # of the file as it was written; None without one, or of a stream
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -133,7 +133,8 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
         if options.on_text is not None:
             options.on_text(result)
     out = None if options.out is None else Path(options.out)
-    return Baseline(info, out, tuple(texts), None if out is None else out.stat().st_size)
+    n_bytes = None if out is None or stream_of(out) is not None else out.stat().st_size
+    return Baseline(info, out, tuple(texts), n_bytes)
 
 
 def _check(files: Sequence[str | Path], options: NgramOptions) -> None:

@@ -1,6 +1,7 @@
 """The output of `charlm ngram`: perplexities on stdout, remarks on the model on stderr."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -69,6 +70,16 @@ def test_a_model_is_kept_and_its_size_said(folder: Path) -> None:
     assert result.stdout == ""
     size = (folder / "a.arpa").stat().st_size
     assert result.stderr.splitlines()[-1] == f"a.arpa: {size} bytes"
+
+
+def test_of_a_pipe_no_size_is_said(folder: Path) -> None:
+    reader, writer = os.pipe()
+    result = ngram("--train", "train.txt", "--out", f"/dev/fd/{writer}", "--order", "2")
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        assert pipe.read().endswith(b"\\end\\\n")
+    assert result.exit_code == 0
+    assert " bytes" not in result.stderr
 
 
 def test_json_is_one_object(folder: Path) -> None:

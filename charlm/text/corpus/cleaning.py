@@ -6,10 +6,10 @@ which of them are equal. Lines read = lines kept + lines dropped, whatever happe
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from charlm.errors import DataError
 from charlm.text.corpus.dedup import SeenLines
@@ -27,6 +27,7 @@ DUPLICATE, INVALID = "duplicate", "invalid encoding"
 MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
 REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID, *UNWANTED_KINDS)
 LOOKED_AT_WORDS = 2_000_000  # of the text that is kept, for what is odd about them
+Line = TypeVar("Line")
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Cleaner:
         self.n_kept = 0
         self.n_words = 0
         self.n_replaced = 0
+        self.has_stopped = False  # with something left, since there were enough tokens
         self.unwanted: Counter[str] = Counter()  # characters that were replaced, by kind
         self.types: Counter[str] = Counter()  # of the first words that are kept
         self._seen = SeenLines() if options.dedup else None
@@ -90,11 +92,6 @@ class Cleaner:
             shorten="--max-words N leaves such lines out",
         )
 
-    @property
-    def is_full(self) -> bool:
-        """Whether as many tokens as were asked for have been kept."""
-        return 0 < self._options.max_tokens <= self.n_words
-
     def read_file(self, path: str, *, role: str) -> None:
         """Take the lines of a file until its end, or until there are enough tokens.
 
@@ -106,30 +103,41 @@ class Cleaner:
         digest = hashlib.sha256()
         name = display_name(path)
         number = 0
-        if not self.is_full:
+        if self._is_full:
+            self.has_stopped = True
+        else:
             with open_bytes(path, digest=digest) as file:
                 lines = raw_lines(file, name, rules=self._lines)
                 head = list(islice(lines, LOOKED_AT))
                 refuse_csv_bytes([raw for _, raw in head], path, encoding=self._lines.encoding)
-                for number, raw in chain(head, lines):
+                for number, raw in self._until_full(chain(head, lines)):
                     self._take_bytes(raw, where=f"{name}:{number}")
-                    if self.is_full:
-                        break
-        sha256 = None if self.is_full else digest.hexdigest()
+        sha256 = None if self.has_stopped else digest.hexdigest()
         self.sources.append(RawSource(path, role, number, sha256))
 
     def read_corpus(self, sentences: Iterable[str], *, name: str) -> None:
         """Take the sentences of an embedded corpus, as `read_file` takes lines."""
         digest = hashlib.sha256()
         n_lines = 0
-        for sentence in sentences:
+        for sentence in self._until_full(sentences):
             n_lines += 1
             digest.update(sentence.encode() + b"\n")
             self._take(sentence)
-            if self.is_full:
-                break
-        sha256 = None if self.is_full else digest.hexdigest()
+        sha256 = None if self.has_stopped else digest.hexdigest()
         self.sources.append(RawSource(name, "raw", n_lines, sha256))
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether as many tokens as were asked for have been kept."""
+        return 0 < self._options.max_tokens <= self.n_words
+
+    def _until_full(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Lines, as long as there are not enough tokens."""
+        for line in lines:
+            if self._is_full:
+                self.has_stopped = True
+                return
+            yield line
 
     def _take_bytes(self, raw: bytes, *, where: str) -> None:
         if isinstance(raw, CutLine):

@@ -144,7 +144,7 @@ def prep(options: PrepOptions) -> PrepResult:
                 unwanted=dict(sum((each.unwanted for each in all_cleaned), Counter())),
                 oddities=tuple(oddities(types.most_common())),
                 signs=signs,
-                stopped_after_tokens=raw.n_words if raw.is_full else None,
+                stopped_after_tokens=raw.n_words if raw.has_stopped else None,
                 counts=counts,
             )
             write_json(out / SUMMARY, result.to_dict())

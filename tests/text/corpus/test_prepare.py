@@ -148,6 +148,15 @@ def test_reading_ends_with_the_line_that_reaches_max_tokens(raw: Path, tmp_path:
     assert [(s.lines, s.sha256) for s in result.sources] == [(4, None), (0, None)]
 
 
+def test_reading_that_ends_with_the_text_has_left_nothing_out(raw: Path, tmp_path: Path) -> None:
+    exact, whole = (prep(raw, out=tmp_path / str(n), max_tokens=n) for n in (37, 0))
+    assert exact.stopped_after_tokens is None
+    assert exact.sources == whole.sources
+    more = prep([raw, raw], out=tmp_path / "more", max_tokens=40)
+    assert more.stopped_after_tokens == 40
+    assert [(s.lines, s.sha256) for s in more.sources] == [(10, whole.sources[0].sha256), (0, None)]
+
+
 def test_a_second_corpus_does_not_replace_the_first(raw: Path, tmp_path: Path) -> None:
     out = tmp_path / "c"
     out.mkdir()

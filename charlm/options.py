@@ -206,8 +206,8 @@ Raw = Annotated[bool, Opt("Text as it stands, without the run's normalisation.")
 Encoding = Annotated[
     str,
     Opt(
-        "Encoding of all text that is read, such as latin-1 or cp1251; vocabularies and runs are "
-        "always UTF-8.",
+        "Encoding of all text that is read, such as latin-1 or cp1251; maps, vocabularies and runs "
+        "are always UTF-8.",
         metavar="NAME",
     ),
 ]

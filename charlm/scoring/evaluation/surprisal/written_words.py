@@ -2,7 +2,8 @@
 
 Rules apply to a line and may cut a word into several tokens ("missing." becomes two) or remove it.
 They nearly always treat a word in a line as they treat the word alone. Where they do not, the rules
-are applied to longer and longer prefixes of the line, and their tokens show where each word ends.
+are applied to longer and longer prefixes of the line, and their tokens show where each word ends;
+a long line is cut before, where that leaves its tokens as they are.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from charlm.text.corpus.tokens import START_WORD, without_marks
 from charlm.text.io.lines import split_words
 
 MOST_REMEMBERED = 1 << 16  # words
+LONG = 64  # words; of a longer line not every prefix is looked at
+MOST_CUTS = 8  # that are tried: one within a phrase that rules replace changes the tokens
 GUARD = "a"  # put around a word to keep it from the rules for line ends
 
 
@@ -54,7 +57,7 @@ class WordSplitter:
         for word in words:
             tokens += self._tokens(word)
             ends.append(len(tokens))
-        return ends if tokens == found else self._ends_by_beginnings(words, n_tokens=len(found))
+        return ends if tokens == found else self._ends_by_beginnings(words, found)
 
     def _tokens(self, word: str) -> list[str]:
         """The tokens of a word that stands within a line."""
@@ -66,10 +69,16 @@ class WordSplitter:
             self._known[word] = split_words(self.rules(f"{GUARD} {word} {GUARD}"))[1:-1]
         return self._known[word]
 
-    def _ends_by_beginnings(self, words: Sequence[str], *, n_tokens: int) -> list[int]:
+    def _ends_by_beginnings(self, words: Sequence[str], found: list[str]) -> list[int]:
         """The ends; tokens that a longer prefix no longer has are none of the words within it."""
         assert self.rules is not None
-        ends = [n_tokens] * len(words)
+        middle = len(words) // 2
+        for cut in range(middle, middle + MOST_CUTS) if len(words) > LONG else ():
+            left, right = (split_words(self.rules(" ".join(w))) for w in (words[:cut], words[cut:]))
+            if left + right == found:
+                further = self._ends(words[cut:], right)
+                return [*self._ends(words[:cut], left), *(len(left) + end for end in further)]
+        ends = [len(found)] * len(words)
         for k in reversed(range(1, len(words))):
             n_before = len(split_words(self.rules(" ".join(words[:k]))))
             ends[k - 1] = min(n_before, ends[k])

@@ -68,6 +68,24 @@ def test_words_beside_a_phrase_that_is_read_otherwise_keep_their_tokens(
     assert parts == [("so",), *tokens, ("is",), *tokens]
 
 
+def test_a_long_line_is_not_read_again_for_each_of_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_read = 0
+    plain = Normalisation.__call__
+
+    def counting(rules: Normalisation, line: str) -> str:
+        nonlocal n_read
+        n_read += len(split_words(line))
+        return plain(rules, line)
+
+    monkeypatch.setattr(Normalisation, "__call__", counting)
+    splitter = WordSplitter(Normalisation(map=(("new york city", "nyc"),)))
+    found = splitter(" ".join(["in new york city"] * 300))
+    assert found.ends == tuple(n for k in range(0, 600, 2) for n in (k + 1, k + 2, k + 2, k + 2))
+    assert n_read < 100 * len(found.words)
+
+
 def test_marks_at_the_ends_have_rows_and_no_tokens() -> None:
     found = WordSplitter(CUTTING)("<s> A b. </s>")
     assert found.tokens == ("a", "b", ".")

@@ -294,7 +294,7 @@ def _estimated_by_lmplz(
             f"--out {out.path}: a stream, and what lmplz writes is read again; expected a file, "
             "or --engine charlm"
         )
-    beside = working_folder_of("model" if out is None else out.path)
+    beside = Path() if out is None else working_folder_of(out.path)
     with TemporaryDirectory(dir=beside, prefix=".charlm-") as folder:
         is_arpa = out is not None and out.tool is None
         arpa = out.path if out is not None and is_arpa else Path(folder, "model.arpa")

@@ -193,6 +193,8 @@ def test_lmplzs_model_is_kept_as_binary_or_arpa_and_only_loaded_to_be_asked(
     for name in ("lmplz", "build_binary"):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()  # of the user's, which is in nobody's way
     asked = ngram_baseline(data=corpus_dir, order=2, lmplz=tmp_path / "lmplz")
     own = ngram_baseline(data=corpus_dir, order=2)
     assert sentence_ppl(asked) == pytest.approx(sentence_ppl(own), rel=1e-5)

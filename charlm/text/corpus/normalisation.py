@@ -2,7 +2,7 @@
 
 Applied again to its own result it changes nothing, as happens whenever a model scores text:
 lower-casing spares the `N` that stands for numbers, and the tokens `<unk>`, `<unk>:form`, `<s>` and
-`</s>`, between blanks, stay one token each.
+`</s>`, between blanks, stay one token each. A map alone may change more (`phrase_map`).
 """
 
 import re

@@ -3,8 +3,8 @@
 If several rules fit, the one with the most words is taken, and of those one without `*` first. `*`
 stands for the rest of a word on both sides: `*n't TAB * n't` cuts every such word in two, and
 `* n't TAB *n't` joins them again. With nothing after the TAB the words are removed. The result of a
-rule is not looked at again, and no rule may change it by itself; next to other words one may, so a
-map must be applied only once.
+rule is not looked at again, and no rule may change it by itself. Next to other words, or by what
+stands for `*`, one may: where a map is applied again, as by all who read a corpus of `prep --map`.
 """
 
 import re

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, cached_property, lru_cache, partial
+from inspect import unwrap
 from itertools import chain, groupby
 from typing import Any, Literal, cast
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus.phrase_map import PhraseMap, Rules
+from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules
 from charlm.text.io.lines import split_words
 
 NUMBER_TOKEN = "N"
@@ -51,7 +52,6 @@ DOTTED_I = re.compile("(?:[Ii]\u0307|\u0130)\u0307*")
 
 LETTER = r"[^\W\d_]"
 DOTTED = re.compile(rf"(?:{LETTER}\.)+{LETTER}")  # U.S, as it is once its last dot is gone
-LONG = 200  # characters: no word of a language
 
 # Apostrophes, of which Uzbek has \u2018, hyphens, the dot of Catalan col\u00b7legi, geresh and
 # gershayim, and what Armenian writes behind the vowel that is stressed, cried or asked.
@@ -231,7 +231,9 @@ DEFAULTS = {field.name: field.default for field in fields(Normalisation)} | {"ma
 def _each(rule: Callable[[str], Sequence[str]], tokens: Sequence[str]) -> list[str]:
     """The rule's result for each token; marks and `<unk>:form` are kept."""
     kept = (
-        (each,) if each in MARKERS or each.startswith(SPELLED_UNK) else rule(each)
+        (each,)
+        if each in MARKERS or each.startswith(SPELLED_UNK)
+        else (rule if len(each) <= LONG else unwrap(rule))(each)
         for each in tokens
     )
     return list(chain.from_iterable(kept))
@@ -272,7 +274,7 @@ def _lower(token: str, form: str, dotless_i: bool) -> str:
     return token
 
 
-_lower_long = _lower.__wrapped__  # of junk, which would fill the memory
+_lower_long = _lower.__wrapped__
 
 
 def is_number(token: str) -> bool:

@@ -20,6 +20,7 @@ Rules = tuple[tuple[str, str], ...]  # what stands there, what is read; words wi
 
 REST = "*"
 MOST_REMEMBERED = 1 << 16  # phrases that a rule with `*` was tried on
+LONG = 200  # characters: no word of a language, but junk, which would fill the memory
 
 
 def rules_of(said: str | Path | Mapping[str, str] | None) -> Rules:
@@ -116,10 +117,13 @@ class PhraseMap:
     def _by_pattern(
         self, phrase: str, patterns: Sequence[tuple[re.Pattern[str], str]]
     ) -> list[str] | None:
-        if phrase not in self._remembered:
+        if phrase in self._remembered:
+            return self._remembered[phrase]
+        matches = ((pattern.fullmatch(phrase), new) for pattern, new in patterns)
+        read = (split_words(new.replace(REST, match[1])) for match, new in matches if match)
+        found = next(read, None)
+        if len(phrase) <= LONG:
             if len(self._remembered) > MOST_REMEMBERED:
                 self._remembered.clear()
-            matches = ((pattern.fullmatch(phrase), new) for pattern, new in patterns)
-            found = (split_words(new.replace(REST, match[1])) for match, new in matches if match)
-            self._remembered[phrase] = next(found, None)
-        return self._remembered[phrase]
+            self._remembered[phrase] = found
+        return found

@@ -252,12 +252,16 @@ def test_a_long_word_is_cut_as_a_short_one() -> None:
 def test_time_and_memory_are_bounded_where_a_word_is_junk() -> None:
     dotted = "a." * 20_000  # scanning to the word's end for each letter would take minutes
     assert SIMPLE(f"{dotted}bc {dotted}") == f"{'a . ' * 20_000}bc {dotted}"
-    lowered = Normalisation(lower=True, tokenise="simple")
-    for cached in (rules.simple_tokens, rules._lower):
-        cached.cache_clear()
-    lowered("A-" * 200 + " B b")  # words beside junk are cached, like those of other lines
-    assert rules.simple_tokens.cache_info().currsize == 1
-    assert rules._lower.cache_info().currsize == 2
+    spoken = Normalisation(
+        lower=True, tokenise="simple", punctuation="drop", split_hyphens=True, map=(("*x", "*"),)
+    )
+    spoken("")  # lowers its map
+    cached = (rules.simple_tokens, rules._parts, rules._without_punctuation, rules._lower)
+    for each in cached:
+        each.cache_clear()
+    spoken("A" * 300 + ".b B b")  # words beside junk are cached, like those of other lines
+    assert [each.cache_info().currsize for each in cached] == [1, 2, 2, 2]
+    assert spoken._phrases._remembered == {"b": None}
 
 
 @pytest.mark.parametrize(

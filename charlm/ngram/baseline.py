@@ -22,7 +22,7 @@ from charlm.ngram.kenlm_binary import (
 )
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
-from charlm.ngram.load import NgramModel, is_pipe
+from charlm.ngram.load import NgramModel, is_pipe, require_model
 from charlm.ngram.ngram_options import NgramOptions, Start
 from charlm.ngram.source import (
     EstimationPlan,
@@ -188,10 +188,13 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
     out = model_file(options.out, start=options.start, beside=None)
     if out is None and not options.entropy_prune:
         return loaded(path, engine=options.engine, encoding=options.encoding)
-    if not is_pipe(path) and is_kenlm_binary(path):
-        raise ConfigError(
-            f"{path}: KenLM's binary, of which no other model can be made; expected an ARPA file"
-        )
+    if not is_pipe(path):
+        require_model(path)
+        if is_kenlm_binary(path):
+            raise ConfigError(
+                f"{path}: KenLM's binary, of which no other model can be made; expected an ARPA "
+                "file"
+            )
     if options.engine == "kenlm":
         raise ConfigError(
             "--engine kenlm: neither writes nor prunes a model; expected --engine charlm"

@@ -27,6 +27,17 @@ def is_pipe(path: str | Path) -> bool:
     return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
+def require_model(path: str | Path) -> None:
+    """Raises DataError for a model that is missing, or a folder."""
+    if not Path(path).exists():
+        raise DataError(f"{path}: no such file; expected an ARPA file or KenLM's binary")
+    if Path(path).is_dir():
+        raise DataError(
+            f"{path}: is a folder; expected an ARPA file or KenLM's binary; runs go to --model of "
+            "eval, score, tune, serve or surprisal"
+        )
+
+
 def load_ngram(
     path: str | Path,
     *,
@@ -50,13 +61,7 @@ def load_ngram(
                 f"{display_name(path)}: KenLM reads no pipe; expected a file, or --engine charlm"
             )
         return read_arpa(path, encoding=encoding, digest=digest)
-    if not Path(path).exists():
-        raise DataError(f"{path}: no such file; expected an ARPA file or KenLM's binary")
-    if Path(path).is_dir():
-        raise DataError(
-            f"{path}: is a folder; expected an ARPA file or KenLM's binary; runs go to --model of "
-            "eval, score, tune, serve or surprisal"
-        )
+    require_model(path)
     if not is_utf8(encoding):
         if engine == "kenlm" or is_kenlm_binary(path):
             raise ConfigError(

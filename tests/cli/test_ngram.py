@@ -99,6 +99,10 @@ def test_json_is_one_object(folder: Path) -> None:
             "charlm: x.arpa: no such file; expected an ARPA file or KenLM's binary\n",
         ),
         (
+            ["--lm", "x.arpa", "--out", "y.arpa"],
+            "charlm: x.arpa: no such file; expected an ARPA file or KenLM's binary\n",
+        ),
+        (
             ["--lm", ".", "test.txt"],
             "charlm: .: is a folder; expected an ARPA file or KenLM's binary; runs go to --model "
             "of eval, score, tune, serve or surprisal\n",

@@ -47,8 +47,6 @@ def all_settings(name: str, changes: Settings | None = None) -> Settings:
     settings = merged(preset(name), changes or {})
     with without_memory():
         _, parts = build_model(settings, _words())
-    if "cutoffs" in parts["output"]:  # not those chosen by the counts of made-up words
-        parts["output"]["cutoffs"] = settings["output"].get("cutoffs", [])
     _, recipe = build_recipe(settings.get("recipe"))
     return {**parts, "recipe": recipe}
 

@@ -160,6 +160,21 @@ def test_clusters_of_other_words_are_drawn_anew(
         torch.testing.assert_close(again[name], tensor, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(("said", "cutoffs"), [((), (3,)), (("output.cutoffs=[2]",), (2,))])
+def test_cutoffs_are_chosen_anew_for_other_words_unless_they_were_said(
+    train_toy: TrainToy,
+    tiny: tuple[str, ...],
+    tmp_path: Path,
+    said: tuple[str, ...],
+    cutoffs: tuple[int, ...],
+) -> None:
+    train_toy("first", overrides=(*tiny, "output.type=adaptive", *said), epochs=1)
+    inventory_of([["dog"] * 9 + ["emu"]], min_count=1).save(tmp_path / "v.json")
+    begun(train_toy, load_run(tmp_path / "first"), vocab=tmp_path / "v.json", epochs=1)
+    # </s> once, <unk> never, dog nine times: three of four words are more than 80 % of the text
+    assert load_run(tmp_path / "second").model.output.cutoffs == cutoffs
+
+
 def test_it_is_resumed_to_the_same_bits_also_before_its_first_checkpoint(
     train_toy: TrainToy,
     first: LoadedRun,

@@ -15,7 +15,7 @@ from torch.nn import functional
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.table import WordTable
-from charlm.settings import Meaning, Range, Settings
+from charlm.settings import Meaning, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 SHARES = (80, 95)  # per cent of the text's tokens before the first tail, and before the second
@@ -31,9 +31,10 @@ class AdaptiveSoftmax(Output):
 
     Words with ids below the first cutoff are in the head; tail i is projected to a width of
     input_dim / div_value^i. Without `cutoffs` the head gets the words that make up 80 % of the
-    text, and the first tail those up to 95 %, unless no width is left for a second. There are no
-    biases, as in the paper's code. The parameters are those of torch's module, whose own forward
-    pass supports neither positions without a word nor bf16.
+    text, and the first tail those up to 95 %, unless no width is left for a second; that follows
+    from the vocabulary's counts and is not stored, so with another vocabulary it is chosen anew.
+    There are no biases, as in the paper's code. The parameters are those of torch's module, whose
+    own forward pass supports neither positions without a word nor bf16.
 
     Raises:
         ConfigError: cutoffs do not rise within the vocabulary, or a tail has no width.
@@ -76,10 +77,6 @@ class AdaptiveSoftmax(Output):
         self.words = nn.AdaptiveLogSoftmaxWithLoss(
             input_dim, n_words, self.cutoffs, div_value=div_value
         )
-
-    def settings_to_store(self, settings: Settings) -> Settings:
-        """The settings with the chosen cutoffs."""
-        return {**settings, "cutoffs": list(self.cutoffs)}
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         bounds = torch.tensor(self.cutoffs, device=words_N.device)

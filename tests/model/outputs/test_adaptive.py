@@ -68,14 +68,13 @@ def test_cutoffs_are_chosen_where_words_make_up_80_and_95_per_cent(
     assert chosen_cutoffs(counts) == cutoffs
 
 
-@pytest.mark.parametrize(("dim", "cutoffs"), [(16, [2, 4]), (15, [2])])
-def test_chosen_cutoffs_are_stored_and_leave_out_a_tail_without_width(
-    dim: int, cutoffs: list[int]
-) -> None:
+@pytest.mark.parametrize(("dim", "cutoffs"), [(16, (2, 4)), (15, (2,))])
+def test_chosen_cutoffs_leave_out_a_tail_without_width(dim: int, cutoffs: tuple[int, ...]) -> None:
     inventory = Inventory(("</s>", "<unk>", "a", "b", "c"), (50, 30, 10, 5, 5), ("a",))
     with torch.device("meta"):
-        _, resolved = build_part(OUTPUT, {"type": "adaptive"}, leading=[dim, inventory, None])
-    assert resolved == {"type": "adaptive", "cutoffs": cutoffs, "div_value": 4.0}
+        built, resolved = build_part(OUTPUT, {"type": "adaptive"}, leading=[dim, inventory, None])
+    assert built.cutoffs == cutoffs
+    assert resolved == {"type": "adaptive", "cutoffs": [], "div_value": 4.0}
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from charlm.run.folder import (
     load_info,
     load_resumable,
 )
+from charlm.run.history import recorded_history
 from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, overridden
@@ -152,11 +153,11 @@ def left_behind(options: TrainOptions) -> str:
     """A message that says what an interrupted training leaves, and how to go on."""
     folder = run_folder(options)
     if (folder / RESUME).is_file():
-        n_epochs = len((folder / LOG).read_bytes().splitlines()) if (folder / LOG).is_file() else 0
+        n_epochs = len(recorded_history(folder / RESUME))  # the log may be ahead of it
         epochs = {0: "a part of the first epoch", 1: "1 epoch"}.get(n_epochs, f"{n_epochs} epochs")
         return f"{folder} holds {epochs}; go on with --resume"
     if any((folder / name).exists() for name in LEARNT):
-        return f"{folder} is as it was"
+        return f"{folder} holds no checkpoint; --resume would begin again"
     return f"nothing is learnt yet; the same command begins again in {folder}"
 
 

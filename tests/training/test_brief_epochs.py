@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from charlm.run.folder import CARD
+from charlm.run.folder import CARD, LOG
 from charlm.training import checkpoint, session
 from charlm.training.loop.step import EagerStep
+from charlm.training.plan import left_behind
 from charlm.training.train import Silence
+from charlm.training.train_options import TrainOptions
 
 
 class DiesAt(Silence):
@@ -76,3 +78,25 @@ def test_one_that_is_stopped_between_checkpoints_goes_on_where_it_was(
         n_starts += 1
     assert len(written) == n_starts > 2
     assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("is_stopped_first", "left"),
+    [
+        (False, "holds no checkpoint; --resume would begin again"),
+        (True, "holds 1 epoch; go on with --resume"),
+    ],
+)
+def test_epochs_after_the_last_checkpoint_are_not_said_to_be_left(
+    train_toy: Callable[..., Any],
+    written: list[object],
+    tmp_path: Path,
+    is_stopped_first: bool,
+    left: str,
+) -> None:
+    if is_stopped_first:
+        train_toy(epochs=5, bptt=99, max_time="0.000001s")  # one step an epoch
+    with pytest.raises(KeyboardInterrupt):
+        train_toy(epochs=5, bptt=99, watcher=DiesAt(3), resume=is_stopped_first)
+    assert len((tmp_path / "run" / LOG).read_text().splitlines()) == 3
+    assert left_behind(TrainOptions(data="d", out=tmp_path / "run")) == f"{tmp_path / 'run'} {left}"

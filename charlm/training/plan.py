@@ -108,12 +108,23 @@ def make_plan(options: TrainOptions) -> Plan:
         vocab=Path(options.vocab) if options.vocab else None,
         max_tokens=stored.corpus["max_tokens"] if stored else options.max_tokens,
         seed=stored.seed if stored else seed,
-        threads=set_threads(options.threads or (stored.threads if stored else None)),
+        threads=_threads(options, stored),
         device=device,
         precision=_precision(options.precision, device, folder=folder, stored=stored),
         stored=stored,
         init=_init(init, folder=folder, stored=stored),
     )
+
+
+def _threads(options: TrainOptions, stored: RunInfo | None) -> int:
+    """How many CPU threads this process uses from here on: those asked for, else the run's.
+
+    Where a run goes on in several processes, each has no more than its share of the cores.
+    """
+    if stored is None or options.threads:
+        return set_threads(options.threads)
+    is_shared = options.processes or options.gpus  # the share is what is set already
+    return set_threads(min(stored.threads, set_threads(None)) if is_shared else stored.threads)
 
 
 def _precision(

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from charlm import runtime
 from charlm.errors import CharlmError, ConfigError, TrainingError
 from charlm.presets import preset
 from charlm.settings import merged
-from charlm.training.plan import first_difference, parse_time, requested_changes
+from charlm.training.plan import first_difference, make_plan, parse_time, requested_changes
 from charlm.training.train import train
 from charlm.training.train_options import TrainOptions
 
@@ -117,6 +118,24 @@ def test_a_run_of_a_machine_with_bf16_is_one_line_where_there_is_none(
         f"{path.parent}: was begun in bf16, which this cpu has not; go on with it on a machine "
         f"that has, or begin another run with its weights, --init {path.parent} --out OTHER"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "n_threads"), [({}, 4), ({"processes": 3}, 2), ({"processes": 3, "threads": 5}, 5)]
+)
+def test_a_run_that_goes_on_in_several_processes_has_their_share_of_the_cores(
+    train_toy: TrainToy, tmp_path: Path, options: dict[str, Any], n_threads: int
+) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / "run.json"
+    path.write_text(path.read_text().replace('"threads": 1', '"threads": 4'))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)  # as for each of three on six cores
+    try:
+        asked = TrainOptions(data="d", out=path.parent, resume=True, device="cpu", **options)
+        assert make_plan(asked).threads == torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("resume", [False, True])

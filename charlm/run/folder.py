@@ -37,7 +37,8 @@ LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "
 class RunInfo(ShortRepr):
     """A run's description: everything that decides its numbers, written before the first step.
 
-    Only the hash of the weights is added later, whenever an epoch is the best so far.
+    Only the hash of the weights is added later, whenever an epoch is the best so far, and with
+    --resume more epochs and a speller.
     """
 
     arch: str

@@ -2,7 +2,7 @@
 
 All scores that a softmax normalises are divided: in a two-level softmax those of both levels, in a
 mixture those of each component, while the mixture weights stay. A temperature is refused where the
-scores are products with an encoder's vectors and the output has no layer of its own before them.
+scores are products with an encoder's vectors and no linear map of the output's own precedes them.
 The temperature is multiplied into the stored weights, so no command has to know of it.
 model.safetensors records it, since applying it twice would give another model.
 """

@@ -62,7 +62,11 @@ class TrainOptions:
         ),
     ] = None
     out: Annotated[
-        str | Path | None, Opt("Run directory to write; exp/ARCH-DATA if not given.", metavar="RUN")
+        str | Path | None,
+        Opt(
+            "Run directory to write; exp/ARCH-DATA if not given, exp/RUN-DATA with --init.",
+            metavar="RUN",
+        ),
     ] = None
     vocab: Annotated[
         str | Path | None,

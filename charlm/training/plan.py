@@ -29,7 +29,7 @@ from charlm.run.folder import (
 from charlm.run.history import recorded_history
 from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
-from charlm.settings import Settings, merged, overridden
+from charlm.settings import STORED, Settings, merged, overridden
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import vocabulary_at
 from charlm.training.recipe.recipe import Recipe, build_recipe
@@ -263,6 +263,8 @@ def refuse_disagreement(
 def _disagreement(option: str, wanted: Any, known: Any) -> str:
     if known is None:
         return f"{option}={wanted}: the run has no such setting; leave it out"
+    if known == STORED:
+        return f"{option}={wanted}: the run keeps what it has read of a file; leave it out"
     # A training with another recipe can begin from these weights; a model of another shape cannot.
     weights = " with the weights of this one, --init RUN" if option.startswith("recipe.") else ","
     return (

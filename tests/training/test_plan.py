@@ -292,6 +292,21 @@ def test_a_pre_training_that_never_reads_both_sides_is_refused(
     assert not (tmp_path / "run").exists()
 
 
+def test_a_file_that_the_run_has_read_is_not_said_to_disagree(
+    train_toy: TrainToy, toy_corpus: Path, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "classes.txt"
+    words = sorted({*(toy_corpus / "train.txt").read_text().split()})
+    file.write_text("".join(f"{word}\t{len(word) % 2}\n" for word in words))
+    asked = {"overrides": (*tiny, "output.type=class", f"output.file={file}"), "epochs": 1}
+    train_toy(**asked)
+    with pytest.raises(ConfigError) as caught:
+        train_toy(**asked, resume=True)
+    assert str(caught.value) == (
+        f"output.file={file}: the run keeps what it has read of a file; leave it out"
+    )
+
+
 def test_a_recipe_that_is_none_is_a_disagreement_with_the_run(train_toy: TrainToy) -> None:
     train_toy(epochs=1)
     asked = {"overrides": ["recipe=3"], "epochs": None, "batch_size": None, "bptt": None}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 
 from charlm.errors import ConfigError, TrainingError
-from charlm.presets import preset
+from charlm.presets import PRESETS, preset
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import (
     LOG,
@@ -66,6 +66,14 @@ class Plan:
     def may_read(self) -> bool:
         """Whether files named in the settings are read: not if the settings come from a run."""
         return self.stored is None and self.init is None
+
+    @property
+    def keeps_batch_size(self) -> bool:
+        """Whether it is that of the run to begin from, whose preset leaves it to the text."""
+        if self.stored or not self.init or "batch_size" in self.changes.get("recipe", ()):
+            return False
+        recipe = PRESETS[self.arch]["recipe"] if self.arch in PRESETS else {}
+        return recipe.get("batch_size") == 0
 
 
 def make_plan(options: TrainOptions) -> Plan:

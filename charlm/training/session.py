@@ -52,6 +52,7 @@ CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
 # Between checkpoints at the end of epochs on a GPU, where an epoch may take three seconds and
 # writing a checkpoint, the card and the curve adds one second.
 GPU_SECONDS = 20.0
+WHY_SMALL = "many small steps learn more of little text than few large ones"
 
 
 def run_session(
@@ -219,14 +220,18 @@ def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
 
 def _with_batch_size(plan: Plan, text: EncodedText, *, n_processes: int, watcher: Watcher) -> Plan:
     """The plan with a batch size chosen by the text if its recipe says 0; the run stores it."""
-    if plan.recipe.batch_size:
+    size, given = plan.recipe.batch_size_for(text, n_processes=n_processes), plan.recipe.batch_size
+    what = "sentences" if plan.recipe.batching.by_sentence else "streams"
+    if given:
+        if size < given and plan.keeps_batch_size:
+            watcher.note(
+                f"{given} {what} side by side, as in {plan.init}; --batch-size 0 takes {size} for "
+                f"this text: {WHY_SMALL}"
+            )
         return plan
-    size = plan.recipe.batch_size_for(text, n_processes=n_processes)
     if size < MOST:
-        what = "sentences" if plan.recipe.batching.by_sentence else "streams"
         watcher.note(
-            f"{size} {what} side by side, of a longer text up to {MOST} (--batch-size): many small "
-            "steps learn more of little text than few large ones"
+            f"{size} {what} side by side, of a longer text up to {MOST} (--batch-size): {WHY_SMALL}"
         )
     settings = merged(plan.settings, {"recipe": {"batch_size": size}})
     return replace(plan, recipe=replace(plan.recipe, batch_size=size), settings=settings)

@@ -139,6 +139,31 @@ def test_a_vocabulary_that_is_given_is_taken(
     assert load_inventory(tmp_path / "second/vocab.json").words == first.inventory.words
 
 
+def test_streams_that_were_left_to_another_text_are_told(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    small = ("encoder.word.encoder.dim=3", "encoder.char.dim=3", "context.dim=5")
+    asked: dict[str, Any] = {"epochs": 1, "overrides": small, "batch_size": 16}
+    train_toy("first", arch="word-ngram-modern", **asked)  # as if its text were longer
+    train_toy("kim", batch_size=16, epochs=1)
+    runs = (("first", None), ("first", 16), ("kim", None))
+    told = []
+    for number, (name, size) in enumerate(runs):
+        notes: list[str] = []
+        again = {"overrides": (), "batch_size": size, "epochs": 1, "notes": notes}
+        for resume in (False, True):
+            train_toy(str(number), init=tmp_path / name, resume=resume, **again)
+        told.append([note for note in notes if "--batch-size" in note])
+    assert told == [
+        [
+            f"16 streams side by side, as in {tmp_path / 'first'}; --batch-size 0 takes 8 for this "
+            "text: many small steps learn more of little text than few large ones"
+        ],
+        [],
+        [],
+    ]
+
+
 @pytest.mark.parametrize("kind", ["hierarchical", "class", "adaptive"])
 def test_clusters_of_other_words_are_drawn_anew(
     train_toy: TrainToy, tiny: tuple[str, ...], other_text: Path, tmp_path: Path, kind: str

@@ -203,7 +203,8 @@ def run_masked(
 ) -> tuple[Tensor, Leaves]:
     """As `run_fused` for an LSTM, but where `keep_TB` is 0 and not 1, a step begins with zeros.
 
-    It takes several launches per step: it is for recordings, where launches cost almost nothing.
+    It takes several launches per step: it is for recordings, where launches cost almost nothing,
+    and for streams that are reset at nearly every step.
     """
     on_input, on_state, bias_x, bias_h = _weights(
         layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G

@@ -77,7 +77,7 @@ class EagerStep:
             TrainingError: the loss is NaN or infinite.
         """
         objective, progress, position = self.objective, self.progress, self.progress.position
-        batch = batch.to(objective.device)
+        batch = (batch.masked() if objective.masks_resets else batch).to(objective.device)
         context, n_streams = objective.model.context, batch.words_TB.shape[1]
         state = context.initial_state(n_streams) if batch.is_fresh else progress.state
         total, nll, state = objective.loss(batch, state, step=position.step)

@@ -61,7 +61,7 @@ class Batch(NamedTuple):
     n_pairs: int  # of adjacent positions that are both to be predicted
     whole: BatchCounts
     resets_TB: Tensor | None = None  # where the state is reset before reading; None: nowhere
-    keep_TB: Tensor | None = None  # the same for `padded` batches: 0 at resets, 1 elsewhere
+    keep_TB: Tensor | None = None  # the same for `masked` batches: 0 at resets, 1 elsewhere
     is_fresh: bool = False  # whether it begins with the initial state
     is_padded: bool = False  # to one of a few shapes
 
@@ -106,14 +106,18 @@ class Batch(NamedTuple):
         least = LEAST_FILLED if self.is_padded else 1.0
         return self.n_tokens >= least * self.words_TB.numel()
 
+    def masked(self) -> "Batch":
+        """The batch with its resets as a mask, with which it is read in one piece."""
+        if self.resets_TB is None:
+            return self
+        return self._replace(resets_TB=None, keep_TB=(~self.resets_TB).float())
+
     def padded(self) -> "Batch":
         """The batch padded to one of a few shapes, with unused forms; resets become a mask.
 
         Sentences are lengthened to a multiple of LENGTH_STEP by positions without a word.
         """
-        keep_TB = None if self.resets_TB is None else (~self.resets_TB).float()
-        forms = self.forms.padded()
-        batch = self._replace(forms=forms, resets_TB=None, keep_TB=keep_TB, is_padded=True)
+        batch = self.masked()._replace(forms=self.forms.padded(), is_padded=True)
         n_more = -len(self.words_TB) % LENGTH_STEP if self.is_fresh else 0
         return batch._replace(
             where_TB=functional.pad(self.where_TB, (0, 0, 0, n_more)),
@@ -203,8 +207,9 @@ class StreamBatching:
 
     `shuffle=partial` rotates each stream by its own random offset in each epoch (Press, 2019).
     After a sentence end the state is reset with probability `reset`. Dropout masks that hold for a
-    chunk are also drawn anew there, for all streams, except in steps recorded on a GPU. A learned
-    initial state has a gradient only where states begin: with resets, or with sentences.
+    chunk are also drawn anew there, for all streams, except where resets are a mask: in steps
+    recorded on a GPU, and where a plain LSTM's state is reset OFTEN. A learned initial state has a
+    gradient only where states begin: with resets, or with sentences.
     """
 
     by_sentence = False

@@ -22,12 +22,14 @@ SENTENCES = [["a", "b", "c", "d"]] * 30
 def trainer_of(new_trainer: MakeTrainer) -> MakeTrainer:
     """A trainer of a tiny model without dropout, whose weights are the same at each call."""
 
-    def make(sentences: Sequence[Sequence[str]], **recipe: Any) -> Trainer:
+    def make(
+        sentences: Sequence[Sequence[str]], *, context: str = "lstm", **recipe: Any
+    ) -> Trainer:
         inventory = inventory_of(sentences, min_count=1, min_char_count=1)
         ids = np.concatenate(encode_sentences(sentences, FormIds(inventory)))
         parts = {
             "encoder": {"type": "word", "dim": 2},
-            "context": {"type": "lstm", "dim": 2, "dropout": 0.0},
+            "context": {"type": context, "dim": 2, "dropout": 0.0},
             "output": {"type": "softmax"},
         }
         large = {"type": "uniform", "range": 1.0}  # so that nothing is near linear
@@ -49,6 +51,32 @@ def test_the_more_words_the_rarer(
     for step in range(70):
         trainer.step(trainer.batches.batch(step))
     assert trainer.position.nll_tokens == 2 * n_computed
+
+
+@pytest.mark.parametrize(
+    ("reset", "context", "is_whole"),
+    [(0.5, "lstm", True), (0.4, "lstm", False), (0.5, "gru", False), (0.0, "lstm", True)],
+)
+def test_a_chunk_that_is_often_reset_is_read_in_one_piece_where_the_context_can(
+    trainer_of: MakeTrainer,
+    reset: float,
+    context: str,
+    is_whole: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer = trainer_of(SENTENCES, context=context, batching={"reset": reset})
+    pieces: list[int] = []
+    through_layers = trainer.model.context.through_layers
+
+    def counted(x_TBE: Tensor, state: Any, *, run: Any) -> Any:
+        pieces.append(len(x_TBE))
+        return through_layers(x_TBE, state, run=run)
+
+    monkeypatch.setattr(trainer.model.context, "through_layers", counted)
+    trainer.begin_epoch()
+    trainer.step(trainer.batches.batch(0))
+    assert sum(pieces) == trainer.recipe.bptt
+    assert (len(pieces) == 1) == is_whole
 
 
 @pytest.mark.parametrize("past_decode_penalty", [0.0, 0.5])

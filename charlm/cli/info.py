@@ -144,7 +144,7 @@ def _settings(value: object) -> str:
         kind = str(value.get("type", ""))
         return f"{kind} ({inner})" if inner else kind
     if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
+        return ",".join(map(str, value)) or "[]"
     return str(value)
 
 

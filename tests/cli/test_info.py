@@ -42,6 +42,14 @@ def test_a_card_is_a_line_a_fact() -> None:
     )
 
 
+def test_an_empty_list_is_shown_as_it_is_set() -> None:
+    value = json.loads(Path("exp/first/run.json").read_text())
+    value["settings"]["output"] = {"type": "adaptive", "cutoffs": [], "div_value": 4.0}
+    Path("exp/first/run.json").write_text(json.dumps(value))
+    Path("exp/first/model.safetensors").unlink()
+    assert "  adaptive (cutoffs [], div_value 4.0)\n" in ask("exp/first").stdout
+
+
 @pytest.mark.parametrize("left", [None, b""])
 def test_a_log_that_is_gone_is_no_training_of_no_epochs(left: bytes | None) -> None:
     log = Path("exp/first/log.jsonl")

@@ -67,7 +67,7 @@ class AdaptiveSoftmax(Output):
         if any(low >= high for low, high in pairwise((*self.cutoffs, n_words))):
             raise ConfigError(
                 f"option 'cutoffs' of output 'adaptive' is {list(self.cutoffs)}; "
-                f"expected rising numbers below the {n_words} words"
+                f"expected rising numbers below the {n_words} words, or [], to have them chosen"
             )
         if not width(len(self.cutoffs)):
             raise ConfigError(

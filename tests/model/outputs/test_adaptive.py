@@ -83,17 +83,17 @@ def test_chosen_cutoffs_leave_out_a_tail_without_width(dim: int, cutoffs: tuple[
         (
             {"cutoffs": [5, 3]},
             "option 'cutoffs' of output 'adaptive' is [5, 3]; "
-            "expected rising numbers below the 13 words",
+            "expected rising numbers below the 13 words, or [], to have them chosen",
         ),
         (
             {"cutoffs": [3, 3]},
             "option 'cutoffs' of output 'adaptive' is [3, 3]; "
-            "expected rising numbers below the 13 words",
+            "expected rising numbers below the 13 words, or [], to have them chosen",
         ),
         (
             {"cutoffs": [13]},
             "option 'cutoffs' of output 'adaptive' is [13]; "
-            "expected rising numbers below the 13 words",
+            "expected rising numbers below the 13 words, or [], to have them chosen",
         ),
         (
             {"cutoffs": [3, 5, 9]},

@@ -126,6 +126,7 @@ class Output(nn.Module, ABC):
     has_scores: bool = False  # whether word_scores, scores and log_z are available
     # Whether parameters belong to a word's rank or to a cluster, and so to one vocabulary only.
     is_by_rank: bool = False
+    chosen: tuple[int, ...] = ()  # where clusters begin, if the vocabulary's counts say so
     vector_dim: int = 0  # width of the words' vectors; 0: expected_vectors is not available
 
     @abstractmethod

@@ -39,7 +39,7 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
         WORDS: _matched(inventory.words, other.words),
         CHARACTERS: _matched([*markers, *inventory.characters], [*markers, *other.characters]),
     }
-    is_output_new = model.output.is_by_rank and inventory.words != other.words
+    is_output_new = _has_other_clusters(model, inventory, run=run)
     if is_output_new and run.settings["output"].get("file"):
         raise ConfigError(
             f"--init {run.path}: a file said its words' classes, and this vocabulary has other "
@@ -51,7 +51,7 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
             {k: v for k, v in t.items() if not k.startswith(OUTPUT)} for t in (own, theirs)
         )
     kinds = row_kinds(run.settings, other)
-    if model.output.is_by_rank:  # taken over only with the same words, and then as a whole
+    if model.output.is_by_rank:  # taken over only with the same clusters, and then as a whole
         kinds = {name: kind for name, kind in kinds.items() if not name.startswith(OUTPUT)}
     _check(run, own, theirs, kinds=kinds, inventory=inventory)
     for name, tensor in own.items():
@@ -68,6 +68,14 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
         f"{len(pairs[WORDS][0]):,} of {inventory.n_words:,} words have the weights that they had "
         f"there{drawn if is_output_new else ''}"
     )
+
+
+def _has_other_clusters(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> bool:
+    """Whether an output's clusters are not the run's: of other words, or chosen by other counts."""
+    if inventory.words != run.inventory.words:
+        return model.output.is_by_rank
+    here, there = model.output.chosen, run.model.output.chosen
+    return bool(here and there) and here != there
 
 
 def _matched(names: Sequence[str], others: Sequence[str]) -> tuple[Tensor, Tensor]:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,18 @@ def test_cutoffs_are_chosen_anew_for_other_words_unless_they_were_said(
     begun(train_toy, load_run(tmp_path / "first"), vocab=tmp_path / "v.json", epochs=1)
     # </s> once, <unk> never, dog nine times: three of four words are more than 80 % of the text
     assert load_run(tmp_path / "second").model.output.cutoffs == cutoffs
+
+
+def test_cutoffs_that_other_counts_of_the_same_words_choose_are_taken(
+    train_toy: TrainToy, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    train_toy("first", overrides=(*tiny, "output.type=adaptive"), epochs=1)
+    run = load_run(tmp_path / "first")
+    counts = (1000, *[1] * (run.inventory.n_words - 1))  # </s> alone is more than 95 % of the text
+    replace(run.inventory, counts=counts).save(tmp_path / "v.json")
+    notes = begun(train_toy, run, vocab=tmp_path / "v.json", epochs=1)
+    assert load_run(tmp_path / "second").model.output.chosen == (1,) != run.model.output.chosen
+    assert any("the output is drawn anew: its clusters are" in note for note in notes)
 
 
 def test_it_is_resumed_to_the_same_bits_also_before_its_first_checkpoint(

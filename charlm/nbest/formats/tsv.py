@@ -122,8 +122,10 @@ class TsvFormat(TemplateFormat):
                 "sclite has them; expected texts; name the columns with --columns, as text,id"
             )
         names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
-        for column, field in enumerate(fields[1:-1], 1):
-            if is_number(field.strip(" ")) or field in MISSING:
+        cells = [each.split("\t") for each in sample if not is_comment(each)] or [fields]
+        for column in range(1, len(fields) - 1):
+            said = (row[column] for row in cells if row[column:] and row[column] not in MISSING)
+            if is_number(next(said, "0").strip(" ")):  # a number that is always missing is one
                 names[column] = f"c{column + 1}"
         rows = [each.split("\t")[:2] for each in sample] or [fields[:2]]
         if len(fields) > 2 and _are_ranks(rows):

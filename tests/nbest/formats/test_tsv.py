@@ -147,6 +147,12 @@ def test_a_missing_number_makes_a_feature_of_a_column_without_a_name(cell, read)
 
 
 @pytest.mark.parametrize("cell", ["NA", ""])
+def test_a_missing_name_makes_no_feature_of_a_column_without_a_name(cell, read) -> None:
+    found = read(TsvFormat(), f"u\t{cell}\t-2\ta\nv\tspeaker\t-1\tc\n")
+    assert features_of(found) == [[{"c3": -2.0}], [{"c3": -1.0}]]
+
+
+@pytest.mark.parametrize("cell", ["NA", ""])
 def test_na_among_numbers_is_refused_or_the_worst_of_its_list(cell, read) -> None:
     text = f"u\t-2\ta\nu\t{cell}\tb\nu\t-5\tc\n"
     with pytest.raises(DataError) as caught:

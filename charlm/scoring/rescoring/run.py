@@ -43,6 +43,7 @@ from charlm.scoring.rescoring.pipeline import (
 from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
 from charlm.text.corpus.normalisation import NO_RULES
+from charlm.text.corpus.tokens import UNK_WORD
 from charlm.text.io.files import display_name
 
 Options = TypeVar("Options", bound=RescoringOptions)
@@ -362,12 +363,16 @@ def _own_weights(form: Format, scored: ScoredList, *, scorers: Scorers) -> Mappi
 
 
 def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:
-    """The share of the lists' words that the first model does not know."""
+    """The share of the lists' words that the first model does not know.
+
+    `<unk>` is none of them: it has no spelling.
+    """
     is_known = scorers.is_known
     assert is_known is not None  # there is a scorer with a speller
     text = HypothesisText(scorers.normalisation, is_known=is_known)
     words = [word for each in lists for h in each.hypotheses for word in text.read(h.words)]
-    return sum(not is_known(word) for word in words) / max(1, len(words))
+    n_unknown = sum(word != UNK_WORD and not is_known(word) for word in words)
+    return n_unknown / max(1, len(words))
 
 
 def _without_hypotheses(found: Lattice | NbestList) -> NbestList:

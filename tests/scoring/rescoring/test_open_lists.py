@@ -166,3 +166,13 @@ def test_lists_that_unknown_words_win_before_a_tuning_are_no_advice_after_it(
     )
     assert result.counts.n_unknown_wins == 2
     assert not any("unknown words" in note for note in advice_on(result))
+
+
+def test_unk_in_a_list_does_not_make_it_one_of_another_domain(
+    lists: Path, spelled_run: Path
+) -> None:
+    closed = lists.with_name("closed.tsv")
+    closed.write_text("id\ttext\nu\ta <unk> b a <UNK> b\nu\ta zz b a b a b a b\n")
+    found = written(closed, model=spelled_run)
+    assert found == written(closed, model=spelled_run, open_vocabulary=True)
+    assert found != written(closed, model=spelled_run, open_vocabulary=False)

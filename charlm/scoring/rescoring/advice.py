@@ -96,13 +96,15 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
     notes = []
     for each in details:
         name = each.feature
+        # Where the interval ends at 0, hypotheses may tie there, and any of them may win.
+        may_be_0 = each.weight == 0 or each.flat_low < 0 < each.flat_high
         if name in result.scorers and each.weight < 0:
             notes.append(
                 f"{name} has a negative weight, {each.weight:g}: a language model that is to "
                 "prefer what it finds unlikely fits these lists by chance, or is of another "
                 f"domain; give --range {name}=0:, or leave it out (--tuned)"
             )
-        elif not each.is_fixed and each.has_effect and each.flat_low <= 0 <= each.flat_high:
+        elif not each.is_fixed and each.has_effect and may_be_0:
             notes.append(
                 f"{name} hardly matters: without it the rate rises by 0.1 % at most; leave it out "
                 "(--tuned), or tune on more lists"

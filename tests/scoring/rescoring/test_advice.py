@@ -26,6 +26,9 @@ def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bo
         (tuned("nn", -0.5, -0.7, -0.1, at_border=False), "nn has a negative weight, -0.5", "nn=0:"),
         (tuned("words", -0.5, -0.7, -0.1, at_border=False), "", ""),
         (tuned("words", 2, -0.1, 4, at_border=True), "words hardly matters", "--tuned"),
+        (tuned("words", 0, 0, 4, at_border=False), "words hardly matters", "--tuned"),
+        (tuned("words", 2, 0, 4, at_border=False), "", ""),  # without it, hypotheses may tie
+        (tuned("words", 2, 0, 4, at_border=True), "words is no worse at the end", "if the end is"),
         (
             tuned("oov", -5, -100, -4, at_border=True),
             "oov is no worse at the end of its range (flat from -100 to -4): ",

@@ -81,7 +81,8 @@ class ArraysFormat(JsonFormat):
     def block(self, record: Record, source: Source) -> RecordContent:
         texts = self.texts(record)
         features = self._features(record, len(texts)) if texts else []
-        if source.length_penalty and texts:
+        may_lack = source.allow_missing and record.value.get(self.score_array) is None
+        if source.length_penalty and texts and not may_lack:
             record.array(self.score_array, what="the scores that were divided by the length")
             lengths = self.lengths(record, len(texts))
             features = _summed(record, features, lengths=lengths, penalty=source.length_penalty)

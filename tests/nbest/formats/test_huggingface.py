@@ -74,6 +74,13 @@ def test_only_the_decoders_scores_were_divided_by_the_length(read, write) -> Non
     ]
 
 
+def test_a_list_without_scores_may_stand_among_others_if_they_may_be_missing(read) -> None:
+    text = json.dumps({**ROW, "lm_scores": [-7, -8], "sequences_scores": None})
+    options = {"length_penalty": 1.0, "allow_missing": True}
+    (found,) = read(HuggingFaceFormat(), text, **options)
+    assert [dict(h.features) for h in found.hypotheses] == [{"lm_scores": -7}, {"lm_scores": -8}]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

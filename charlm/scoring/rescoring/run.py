@@ -155,7 +155,8 @@ class ListRun:
         if kept is None:
             return source, wanted
         tuned_with = source.length_penalty if kept.length_penalty is None else kept.length_penalty
-        if wanted == kept.format and source.length_penalty != tuned_with:
+        is_same = wanted == kept.format
+        if is_same and source.length_penalty != tuned_with:
             source.notices.said_otherwise.append(
                 f"--length-penalty {source.length_penalty:g}: the weights were tuned on scores "
                 f"that were read with {tuned_with:g}, and fit no others; give that, or tune again"
@@ -164,9 +165,9 @@ class ListRun:
             source.notices.said_otherwise.append(
                 f"--format {wanted}: the weights were tuned on lists of the format {kept.format}"
             )
-        elif wanted == kept.format and not source.columns:
+        elif is_same and not source.columns:
             source = replace(source, columns=kept.columns)
-        elif source.columns and source.columns != kept.columns:
+        elif source.columns and source.columns != kept.columns and (is_same or kept.columns):
             source.notices.said_otherwise.append(
                 f"--columns {','.join(source.columns)}: the weights were tuned on lists with "
                 f"{','.join(kept.columns) or 'none said'}"

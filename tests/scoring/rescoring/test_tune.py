@@ -287,6 +287,10 @@ def test_weights_tell_of_another_length_penalty_than_their_lists_were_read_with(
     assert charlm.score(lists, weights=weights).notices.said_otherwise == []
     (told,) = charlm.score(lists, weights=weights, length_penalty=1).notices.said_otherwise
     assert told.startswith("--length-penalty 1: the weights were tuned on scores that were read w")
+    table = tmp_path / "table"  # has columns, which the lists of the tuning had not
+    table.write_text("u\t-1\ta b\n")
+    result = charlm.score(table, weights=weights, columns="id,score,text")
+    assert result.notices.said_otherwise == []
 
 
 @pytest.mark.parametrize("kept", [["tsv"], {"format": 1, "columns": []}, {"format": "tsv"}])

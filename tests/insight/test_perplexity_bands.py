@@ -25,6 +25,7 @@ from charlm.ngram.word_ids import END
 from charlm.run.folder import LOG
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
 from charlm.scoring.evaluation.comparison.scores import Scores
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity
 from charlm.training.train import train
 
@@ -141,13 +142,18 @@ def test_bands_by_frequency_are_those_of_compare_kn(
     assert reading.systems == ("tiny", "twin", "KN-5")
 
 
-def test_positions_show_the_first_run_also_by_sentence(reading: TextReading) -> None:
-    assert position_systems(reading) == ("tiny", "twin", "tiny, by sentence", "KN-5")
+def assert_positions_sum_up(reading: TextReading, states: dict[int, State]) -> None:
+    """In these columns the positions' means are the first run's perplexities in these states."""
     bands = by_position(reading)
-    for column, state in ((0, "carried"), (2, "sentence")):
+    for column, state in states.items():
         total = sum(b.n_tokens * math.log10(b.ppls[column] or math.nan) for b in bands)
         mean = total / sum(b.n_tokens for b in bands)
         assert 10**mean == pytest.approx(reading.scores(0, state).perplexity.ppl)
+
+
+def test_positions_show_the_first_run_also_by_sentence(reading: TextReading) -> None:
+    assert position_systems(reading) == ("tiny", "twin", "tiny, by sentence", "KN-5")
+    assert_positions_sum_up(reading, {0: "carried", 2: "sentence"})
 
 
 def test_a_model_of_single_sentences_is_shown_as_it_was_trained(
@@ -156,11 +162,7 @@ def test_a_model_of_single_sentences_is_shown_as_it_was_trained(
     subject = subject_of(single, tiny_run, data=corpus_dir)
     reading = subject.reading
     assert position_systems(reading) == ("single", "tiny", "single, state carried", "KN-5")
-    bands = by_position(reading)
-    for column, state in ((0, "sentence"), (2, "carried")):
-        total = sum(b.n_tokens * math.log10(b.ppls[column] or math.nan) for b in bands)
-        mean = total / sum(b.n_tokens for b in bands)
-        assert 10**mean == pytest.approx(reading.scores(0, state).perplexity.ppl)
+    assert_positions_sum_up(reading, {0: "sentence", 2: "carried"})
     title = draw("bands", subject).figure.axes[0].get_title()
     assert title.endswith("\ntest text, 14 tokens, by sentence")
     assert "tiny was trained otherwise than single, as which all are read: by sentence" in (

@@ -165,14 +165,17 @@ class ProgressBar:
         self.progress.update(self.task, completed=position.step, description=described, speed=speed)
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
-        from charlm.run.history import shown_ppl, total_seconds
+        from charlm.run.history import PRETRAINING, shown_ppl, total_seconds
 
+        # The best of these gives way to the first epoch of both sides, also to a worse one.
+        phase = "  pre-training" if record.get(PRETRAINING) else ""
         speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan
         self.told_at = self.clock()
         output.say_or_fail(
             f"epoch {record['epoch']:3d}  train ppl {shown_ppl(record['train_ppl']):>8}  "
             f"valid ppl {shown_ppl(record['valid_ppl']):>8}{'*' if is_best else ' '}  "
             f"rate {record['rate']:g}  {speed:,.0f} tokens/s  {_time(total_seconds([record]))}"
+            f"{phase}"
         )
 
 

@@ -87,6 +87,19 @@ def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_
     assert "*" in lines[3]
 
 
+def test_epochs_whose_best_gives_way_to_the_first_of_both_sides_are_marked(
+    corpus_dir: Path,
+) -> None:
+    sides = [f'encoder.{side}={{"type": "word", "dim": 2}}' for side in ("word", "char")]
+    phases = ["recipe.schedule.type=pretraining", "recipe.schedule.epochs=1"]
+    sets = [w for each in ("encoder.type=add", *sides, *phases) for w in ("--set", each)]
+    asked = ["--arch", "word-small", "--epochs", "3", "--set", "context.dim=2", *sets]
+    result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *asked])
+    epochs = [line for line in result.stderr.splitlines() if line.startswith("epoch ")]
+    assert [line.endswith(" s  pre-training") for line in epochs] == [True, True, False]
+    assert "*" in epochs[2]
+
+
 def test_the_bar_tells_the_time_left_of_every_epoch() -> None:
     bar, now = ProgressBar(), 0.0
     bar.progress.get_time = lambda: now

@@ -20,15 +20,14 @@ from charlm.run.history import WARNING, history_of
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def world(
     corpus_dir: Path, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+) -> None:
     """A working folder with a corpus and a run."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(corpus_dir, "corpus")
     shutil.copytree(tiny_run, "run")
-    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,7 @@ def world(
     ],
 )
 def test_a_full_disk_is_one_line_that_names_the_file(
-    world: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -62,7 +61,7 @@ def charlm(*arguments: str, **options: object) -> "subprocess.CompletedProcess[s
     )
 
 
-def test_a_file_that_cannot_grow_stops_a_real_training_with_one_line(world: Path) -> None:
+def test_a_file_that_cannot_grow_stops_a_real_training_with_one_line() -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
@@ -74,7 +73,7 @@ def test_a_file_that_cannot_grow_stops_a_real_training_with_one_line(world: Path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_behind_a_result_is_one_line(world: Path) -> None:
+def test_a_full_disk_behind_a_result_is_one_line() -> None:
     with open("/dev/full", "w") as full:
         done = charlm("nn", "cat", "--model", "run", stdout=full)
     assert done.returncode == 1
@@ -82,9 +81,7 @@ def test_a_full_disk_behind_a_result_is_one_line(world: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_training_outlives_a_full_disk_behind_its_log_and_the_reader_of_its_result(
-    world: Path,
-) -> None:
+def test_a_training_outlives_a_full_disk_behind_its_log_and_the_reader_of_its_result() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     chosen = ["--arch", "char-small", "--data", "corpus", "--out", "new"]
@@ -99,7 +96,7 @@ def test_a_training_outlives_a_full_disk_behind_its_log_and_the_reader_of_its_re
     )
 
 
-def test_a_word_with_terminal_escapes_is_harmless_in_a_terminal(world: Path) -> None:
+def test_a_word_with_terminal_escapes_is_harmless_in_a_terminal() -> None:
     terminal, inside = pty.openpty()
     word = "\x1b[31mx\x07"
     done = charlm("nn", word, "--model", "run", stdout=inside, stderr=inside)

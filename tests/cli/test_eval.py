@@ -64,8 +64,8 @@ a b
 """
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_uniform: SaveRun) -> Path:
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_uniform: SaveRun) -> None:
     """A working folder with a text, a corpus and a uniform model that lower-cases."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHARLM_MODEL", raising=False)
@@ -74,7 +74,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_uniform: SaveRun)
     Path("corpus/test.txt").write_text(TEXT)
     inventory = inventory_of(TRAIN, normalisation=Normalisation(lower=True))
     save_uniform(Path("exp/first"), inventory)
-    return tmp_path
 
 
 def run_eval(*arguments: str) -> Result:
@@ -91,7 +90,7 @@ def unsigned(printed: str) -> str:
 SAID = ("a.txt", "--model", "exp/first", "--device", "cpu")
 
 
-def test_the_two_lines_of_srilm_stand_before_the_further_perplexities(here: Path) -> None:
+def test_the_two_lines_of_srilm_stand_before_the_further_perplexities() -> None:
     result = run_eval(*SAID)
     assert (result.exit_code, result.stderr) == (0, "")
     assert unsigned(result.stdout) == f"{TOTAL}\n{BLOCK}\n"
@@ -119,7 +118,7 @@ def test_the_two_lines_of_srilm_stand_before_the_further_perplexities(here: Path
     ],
 )
 def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(
-    here: Path, options: list[str], printed: str
+    options: list[str], printed: str
 ) -> None:
     result = run_eval(*SAID, *options)
     assert result.exit_code == 0
@@ -131,9 +130,7 @@ def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(
     assert unsigned(result.stderr) == told
 
 
-def test_the_probabilities_of_several_texts_lack_one_token_as_those_of_one_text_do(
-    here: Path,
-) -> None:
+def test_the_probabilities_of_several_texts_lack_one_token_as_those_of_one_text_do() -> None:
     printed = run_eval("a.txt", *SAID, "--format", "probabilities").stdout
     words = [line.partition("\t")[2] for line in printed.splitlines()]
     assert words == ["b", "</s>", "<unk>", "</s>", "a", "b", "</s>", "<unk>", "</s>"]
@@ -146,7 +143,7 @@ def train_for_sentences() -> None:
     Path("exp/first/run.json").write_text(json.dumps(info))
 
 
-def test_a_model_for_sentences_is_first_measured_sentence_by_sentence(here: Path) -> None:
+def test_a_model_for_sentences_is_first_measured_sentence_by_sentence() -> None:
     train_for_sentences()
     lines = run_eval(*SAID).stdout.splitlines()
     assert lines[3].split() == ["sentence", "carried", "over"]
@@ -176,21 +173,21 @@ def test_a_model_for_sentences_is_first_measured_sentence_by_sentence(here: Path
     ],
 )
 def test_one_state_says_whether_the_model_was_trained_for_it(
-    state: str, is_for_sentences: bool, told: str, here: Path
+    state: str, is_for_sentences: bool, told: str
 ) -> None:
     if is_for_sentences:
         train_for_sentences()
     assert f"bytes\n{told}" in run_eval(*SAID, "--state", state).stdout
 
 
-def test_one_state_has_one_column_and_one_signature(here: Path) -> None:
+def test_one_state_has_one_column_and_one_signature() -> None:
     result = run_eval(*SAID, "--state", "sentence")
     assert "\n             sentence  over\nppl             10.00  5 tokens" in result.stdout
     assert result.stdout.count("signature: ") == 1
     assert "carried|" not in result.stdout
 
 
-def test_several_texts_have_a_block_each(here: Path) -> None:
+def test_several_texts_have_a_block_each() -> None:
     Path("b.txt").write_text("a\n")
     result = run_eval("b.txt", *SAID)
     assert result.stdout.startswith("file b.txt: 1 sentences, 1 words, 0 OOVs\n")
@@ -198,27 +195,27 @@ def test_several_texts_have_a_block_each(here: Path) -> None:
     assert result.stdout.count("bits/char") == 2
 
 
-def test_a_raw_text_says_nothing_of_normalising(here: Path) -> None:
+def test_a_raw_text_says_nothing_of_normalising() -> None:
     result = run_eval(*SAID, "--raw")
     assert "\n<unk> as target: 2 of 3 words" in result.stdout  # B is not in the vocabulary
     assert "normalised" not in result.stdout
 
 
-def test_a_literal_unk_is_a_target_that_is_unk(here: Path) -> None:
+def test_a_literal_unk_is_a_target_that_is_unk() -> None:
     Path("a.txt").write_text("a <unk> zz <unk>:b\n")
     result = run_eval(*SAID)
     assert "\n<unk> as target: 3 of 4 words (75.00%); the bits leave" in result.stdout
     assert "\nmost words are <unk>, so the perplexities say little: " in result.stdout
 
 
-def test_json_is_one_object_with_what_the_library_returns(here: Path) -> None:
+def test_json_is_one_object_with_what_the_library_returns() -> None:
     result = run_eval(*SAID, "--json")
     evaluation = charlm.evaluate("exp/first", files=["a.txt"], device="cpu")[0]
     assert json.loads(result.stdout) == {"model": "exp/first", "texts": [evaluation.to_dict()]}
     assert result.stderr == ""
 
 
-def test_without_a_model_the_newest_run_is_taken_and_named(here: Path) -> None:
+def test_without_a_model_the_newest_run_is_taken_and_named() -> None:
     result = run_eval("a.txt", "--device", "cpu")
     assert unsigned(result.stdout) == f"{TOTAL}\n{BLOCK}\n"
     assert result.stderr == "model: exp/first\n"
@@ -227,13 +224,13 @@ def test_without_a_model_the_newest_run_is_taken_and_named(here: Path) -> None:
 @pytest.mark.parametrize(
     "example", re.findall(r"^ *charlm eval (.*)$", eval_command.__doc__ or "", re.M)
 )
-def test_the_examples_in_the_help_work(here: Path, example: str) -> None:
+def test_the_examples_in_the_help_work(example: str) -> None:
     result = run_eval(*shlex.split(example), "--device", "cpu")
     assert result.exit_code == 0
     assert "|split:test|" in result.stdout
 
 
-def test_adaptation_is_told_with_its_rates_and_what_the_figures_depend_on(here: Path) -> None:
+def test_adaptation_is_told_with_its_rates_and_what_the_figures_depend_on() -> None:
     result = run_eval(*SAID, "--adapt", "both", "--adapt-rates", "theta=0")
     shown = "both(segment=20,rate=0.3,decay=0.001,size=500,theta=0,lambda=0.1,squares=none)"
     told = f"\nadapted to the text as it was read, {shown}: the figures depend on the order of its "
@@ -259,8 +256,6 @@ def test_adaptation_is_told_with_its_rates_and_what_the_figures_depend_on(here: 
         ([*SAID, "--debug", "3"], "charlm: --debug 3: expected 0 to 2\n"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_status_1(
-    here: Path, arguments: list[str], message: str
-) -> None:
+def test_what_cannot_be_done_is_one_line_and_status_1(arguments: list[str], message: str) -> None:
     result = run_eval(*arguments)
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)

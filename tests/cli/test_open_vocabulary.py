@@ -32,17 +32,16 @@ spelled: 1 words, {-math.log2(ZZ) / 3:.4f} bits/char over {OVER}
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_uniform: SaveRun, add_speller: SaveRun
-) -> Path:
+) -> None:
     """A working folder with a text and a run that gives all words and all letters alike."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("a b\nzz\n")
     Path("train.txt").write_text("a b c d\nb <unk> e a\n" * 4)
     run = save_uniform(Path("run"), inventory_of(TRAIN, min_char_count=1))
     add_speller(run, fill=torch.nn.init.zeros_)
-    return tmp_path
 
 
 def run_charlm(*arguments: str) -> Result:
@@ -56,14 +55,14 @@ def squeezed(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.splitlines())
 
 
-def test_eval_prints_what_words_cost_with_their_spelling(here: Path) -> None:
+def test_eval_prints_what_words_cost_with_their_spelling() -> None:
     result = run_charlm(*SAID)
     assert (result.exit_code, result.stderr) == (0, "")
     assert squeezed(OPEN_ROWS) in squeezed(result.stdout)
     assert result.stdout.count("|open-vocabulary:") == 2
 
 
-def test_json_holds_the_same_figures(here: Path) -> None:
+def test_json_holds_the_same_figures() -> None:
     value = json.loads(run_charlm(*SAID, "--json").stdout)["texts"][0]
     told = value["open_vocabulary"]
     assert told["obstacle"] is None
@@ -73,7 +72,7 @@ def test_json_holds_the_same_figures(here: Path) -> None:
     assert value["sentence"]["ppl"] == pytest.approx(10, rel=1e-5)
 
 
-def test_eval_says_why_there_is_no_figure(here: Path) -> None:
+def test_eval_says_why_there_is_no_figure() -> None:
     Path("a.txt").write_text("a <unk>\n")
     result = run_charlm(*SAID)
     line = "no open-vocabulary figures: unspelled words, <unk> in the text itself: 1"
@@ -81,14 +80,14 @@ def test_eval_says_why_there_is_no_figure(here: Path) -> None:
     assert "-open " not in result.stdout
 
 
-def test_eval_says_that_no_word_was_to_be_spelled(here: Path) -> None:
+def test_eval_says_that_no_word_was_to_be_spelled() -> None:
     Path("a.txt").write_text("a b\n")
     result = run_charlm(*SAID)
     assert "spelled: no word, since none is outside the vocabulary" in result.stdout
     assert "ppl-open" in result.stdout
 
 
-def test_kneser_ney_prints_figures_of_the_same_speller(here: Path) -> None:
+def test_kneser_ney_prints_figures_of_the_same_speller() -> None:
     result = run_charlm(
         "ngram", "a.txt", "--train", "train.txt", "--order", "2", "--speller", "run"
     )
@@ -99,7 +98,7 @@ def test_kneser_ney_prints_figures_of_the_same_speller(here: Path) -> None:
     assert spelled in result.stdout.splitlines()
 
 
-def test_train_takes_a_speller_and_a_text_of_spellings(here: Path) -> None:
+def test_train_takes_a_speller_and_a_text_of_spellings() -> None:
     Path("c").mkdir()
     Path("c/train.txt").write_text("xyz a\n" + "a b\n" * 6)
     Path("c/valid.txt").write_text("a b\n")

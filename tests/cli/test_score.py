@@ -20,7 +20,7 @@ LISTS = "id\tam\ttext\nu\t-1\tthe cat\nu\t-2\tthe Dog\nu\t-3\t\nu\t-3\tthe cat\n
 REFS = "u the Dog\nv a bird sat\n"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def at_home(at_home: Path) -> Path:
     """A folder with lists, references and the run `exp/first`."""
     Path("lists.tsv").write_text(LISTS)
@@ -51,7 +51,7 @@ without a weight: nn, words, oov; charlm tune finds some
 """
 
 
-def test_the_lists_go_to_stdout_and_what_is_told_to_stderr(at_home: Path) -> None:
+def test_the_lists_go_to_stdout_and_what_is_told_to_stderr() -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--weight", "am=-1", "--weight", "nn=0")
     assert result.exit_code == 0
     lines = [line.split("\t") for line in result.stdout.splitlines()]
@@ -60,7 +60,7 @@ def test_the_lists_go_to_stdout_and_what_is_told_to_stderr(at_home: Path) -> Non
     assert timeless(result.stderr) == TOLD
 
 
-def test_what_is_told_goes_to_stdout_where_the_lists_do_not(at_home: Path) -> None:
+def test_what_is_told_goes_to_stdout_where_the_lists_do_not() -> None:
     chosen = ["--weight", "am=-1", "--weight", "nn=0", "--refs", "refs", "--out", "out.trn"]
     result = ask("lists.tsv", "--model", "exp/first", *chosen, "--write", "trn")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -87,7 +87,7 @@ def test_what_is_told_goes_to_stdout_where_the_lists_do_not(at_home: Path) -> No
     assert lines[-1].startswith("metric: wer|")
 
 
-def test_what_was_put_right_is_a_warning_a_kind_whatever_goes_to_stdout(at_home: Path) -> None:
+def test_what_was_put_right_is_a_warning_a_kind_whatever_goes_to_stdout() -> None:
     Path("lists").mkdir()
     Path("lists/text").write_text("u-1 <s> the cat </s>\nu-2 a bird </s>\nv-1 a bird\n")
     Path("lists/acwt").write_text("u-1 2\nx-1 1\n")
@@ -105,7 +105,7 @@ def test_what_was_put_right_is_a_warning_a_kind_whatever_goes_to_stdout(at_home:
         ]
 
 
-def test_the_same_words_together_are_told_with_how_they_count(at_home: Path) -> None:
+def test_the_same_words_together_are_told_with_how_they_count() -> None:
     found = [
         line
         for how in ("none", "sum", "max")
@@ -122,7 +122,7 @@ def test_the_same_words_together_are_told_with_how_they_count(at_home: Path) -> 
     ]
 
 
-def test_of_sentences_nothing_is_told_that_only_lists_have(at_home: Path) -> None:
+def test_of_sentences_nothing_is_told_that_only_lists_have() -> None:
     Path("a.txt").write_text("the cat\nlooooook at the Dog\n")
     result = ask("a.txt", "--model", "exp/first")
     assert [float(line) < 0 for line in result.stdout.splitlines()] == [True, True]
@@ -140,7 +140,7 @@ def test_of_sentences_nothing_is_told_that_only_lists_have(at_home: Path) -> Non
         ("the cat (laughs)\na bird (laughs)\n", ""),
     ],
 )
-def test_ids_that_are_read_as_words_are_pointed_out(at_home: Path, text: str, named: str) -> None:
+def test_ids_that_are_read_as_words_are_pointed_out(text: str, named: str) -> None:
     Path("a.txt").write_text(text)
     told = ask("a.txt", "--model", "exp/first", "--format", "text").stderr
     warning = f"warning: sentences begin or end with {named}, which look like ids"
@@ -148,13 +148,13 @@ def test_ids_that_are_read_as_words_are_pointed_out(at_home: Path, text: str, na
     assert ("warning" in told) == bool(named)
 
 
-def test_scores_of_words_leave_lists_with_scores_in_their_order(at_home: Path) -> None:
+def test_scores_of_words_leave_lists_with_scores_in_their_order() -> None:
     told = ask("lists.tsv", "--model", "exp/first", "--write", "word-scores").stderr
     assert "weights: none: lists keep their order" in told
     assert "COUNT NOTHING" not in told
 
 
-def test_scores_of_words_and_costs_by_kaldis_script_are_of_the_same_sum(at_home: Path) -> None:
+def test_scores_of_words_and_costs_by_kaldis_script_are_of_the_same_sum() -> None:
     archive = "u-A-1 the cat\nu-A-10 the Dog\nu-A-2\n"
     Path("words_text").write_text(archive)
     chosen = ["words_text", "--format", "kaldi", "--model", "exp/first"]
@@ -179,13 +179,13 @@ def test_scores_of_words_and_costs_by_kaldis_script_are_of_the_same_sum(at_home:
     assert subprocess.run(["bash", script, *four[1:]], check=False).returncode == 1
 
 
-def test_an_endless_unknown_word_is_not_told_to_its_end(at_home: Path) -> None:
+def test_an_endless_unknown_word_is_not_told_to_its_end() -> None:
     Path("a.txt").write_text("x" * 5000 + "\n")
     told = ask("a.txt", "--model", "exp/first").stderr.splitlines()
     assert f"most frequent unknown: {'x' * 60} 1" in told
 
 
-def test_of_several_models_it_is_told_whose_score_is_written(at_home: Path) -> None:
+def test_of_several_models_it_is_told_whose_score_is_written() -> None:
     Path("a.txt").write_text("the cat\n")
     alone = ask("a.txt", "--model", "exp/first")
     both = ask("a.txt", "--model", "exp/first", "--model", "exp/first")
@@ -195,14 +195,14 @@ def test_of_several_models_it_is_told_whose_score_is_written(at_home: Path) -> N
     assert "written as" not in alone.stderr
 
 
-def test_capitals_that_the_model_does_not_know_are_pointed_out(at_home: Path) -> None:
+def test_capitals_that_the_model_does_not_know_are_pointed_out() -> None:
     Path("a.txt").write_text("THE CAT\nA DOG SAT XX\n")
     hint = "case: 83% of the unknown words would be known by --lower: THE > the, CAT > cat, A > a"
     assert hint in ask("a.txt", "--model", "exp/first").stderr.splitlines()
     assert "case:" not in ask("a.txt", "--model", "exp/first", "--lower").stderr
 
 
-def test_a_ranking_by_the_new_scores_alone_is_pointed_out(at_home: Path) -> None:
+def test_a_ranking_by_the_new_scores_alone_is_pointed_out() -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "ranked")
     assert (
         "NOTE: THE RECOGNISER'S SCORES COUNT NOTHING: ranked by nn alone, without am of the lists; "
@@ -210,7 +210,7 @@ def test_a_ranking_by_the_new_scores_alone_is_pointed_out(at_home: Path) -> None
     ) in result.stderr.splitlines()
 
 
-def test_without_weights_the_lists_order_stands_beside_the_new_scores(at_home: Path) -> None:
+def test_without_weights_the_lists_order_stands_beside_the_new_scores() -> None:
     Path("best.tsv").write_text("id\tam\ttext\nu\t-1\tthe the the\nu\t-2\tthe cat\n")
     options = ["best.tsv", "--model", "exp/first", "--out", "scored.tsv"]
     lines = ask(*options).stdout.splitlines()
@@ -222,7 +222,7 @@ def test_without_weights_the_lists_order_stands_beside_the_new_scores(at_home: P
     assert "another hypothesis is the best one now: 1 lists" in ranked
 
 
-def test_without_a_model_it_is_told_what_ranks(at_home: Path) -> None:
+def test_without_a_model_it_is_told_what_ranks() -> None:
     said = "no model: no score is added to the lists"
     result = ask("lists.tsv", "--weight", "am=-1")
     assert (result.exit_code, result.stdout) == (0, LISTS)
@@ -234,9 +234,7 @@ def test_without_a_model_it_is_told_what_ranks(at_home: Path) -> None:
     assert "lists: 0 better, 0 worse, 2 in all" in lines
 
 
-def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come(
-    at_home: Path,
-) -> None:
+def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come() -> None:
     Path("votes.tsv").write_text("id\tam\ttext\nu\t-1\ta\nu\t-2\tb\nu\t-3\tb\n")
     result = ask("votes.tsv", "--dedup", "sum", "--write", "kaldi")
     assert result.stdout == "u b\n"
@@ -246,7 +244,7 @@ def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come(
     ) in result.stderr.splitlines()
 
 
-def test_why_is_a_table(at_home: Path) -> None:
+def test_why_is_a_table() -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--weight", "am=9", "--explain", "u:1,2")
     lines = result.stdout.splitlines()
     assert lines[0] == "u: hypothesis 1 against 2; log10"
@@ -263,7 +261,7 @@ def test_why_is_a_table(at_home: Path) -> None:
     )
 
 
-def test_why_marks_a_word_as_unknown(at_home: Path) -> None:
+def test_why_marks_a_word_as_unknown() -> None:
     Path("two.tsv").write_text("u\t0\tthe catz sat\nu\t0\tthe cat sat\n")
     result = ask("two.tsv", "--model", "exp/first", "--explain", "u")
     *_, remark, _, verdict = result.stdout.splitlines()
@@ -271,13 +269,13 @@ def test_why_marks_a_word_as_unknown(at_home: Path) -> None:
     assert re.fullmatch(r"decided by .*'catz\*'.*, which brings \+[0-9.]+; .*", verdict)
 
 
-def test_why_says_where_the_other_has_a_word_more(at_home: Path) -> None:
+def test_why_says_where_the_other_has_a_word_more() -> None:
     Path("two.tsv").write_text("u\t0\tthe cat\nu\t0\tthe cat zat\n")
     result = ask("two.tsv", "--model", "exp/first", "--explain", "u:1,2")
     assert "\ndecided by no word against 'zat*', which brings +" in result.stdout
 
 
-def test_why_does_not_hide_the_rates_that_were_asked_for(at_home: Path) -> None:
+def test_why_does_not_hide_the_rates_that_were_asked_for() -> None:
     asked = ["lists.tsv", "--model", "exp/first", "--explain", "u:1,2"]
     why = ask(*asked).stdout
     both = ask(*asked, "--refs", "refs").stdout
@@ -286,9 +284,7 @@ def test_why_does_not_hide_the_rates_that_were_asked_for(at_home: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [["--write", "ranked"], ["--sort"], ["--out", "-"]])
-def test_why_stands_where_the_lists_would_and_does_not_hide_them(
-    at_home: Path, more: list[str]
-) -> None:
+def test_why_stands_where_the_lists_would_and_does_not_hide_them(more: list[str]) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--explain", "u:1,2", *more)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--explain: its answer goes to standard output in the place" in result.stderr
@@ -296,13 +292,13 @@ def test_why_stands_where_the_lists_would_and_does_not_hide_them(
     assert Path("l").is_file()
 
 
-def test_json_is_what_the_library_returns(at_home: Path) -> None:
+def test_json_is_what_the_library_returns() -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "none", "--json")
     found, again = json.loads(result.stdout), charlm.score("lists.tsv", model="exp/first").to_dict()
     assert found | {"seconds": 0} == again | {"seconds": 0}
 
 
-def test_the_examples_in_the_help_work(at_home: Path) -> None:
+def test_the_examples_in_the_help_work() -> None:
     Path("sentences.txt").write_text("the cat sat\n")
     examples = re.findall(r"^ *charlm score (.*)$", score.__doc__ or "", re.M)
     assert len(examples) == 2
@@ -337,7 +333,7 @@ def test_the_examples_in_the_help_work(at_home: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_a_status(
-    at_home: Path, arguments: list[str], status: int, message: str
+    arguments: list[str], status: int, message: str
 ) -> None:
     result = ask(*arguments)
     assert (result.exit_code, result.stdout) == (status, "")
@@ -362,7 +358,7 @@ def start(*arguments: str) -> "subprocess.Popen[str]":
 NESTED = '{"id": "u", "hyps": [{"text": "the cat"}]}\n'
 
 
-def test_a_filter_whose_reader_is_gone_ends_silently(at_home: Path) -> None:
+def test_a_filter_whose_reader_is_gone_ends_silently() -> None:
     process = start("-", "--format", "jsonl", "--line-buffered")
     assert process.stdin is not None
     assert process.stdout is not None
@@ -377,7 +373,7 @@ def test_a_filter_whose_reader_is_gone_ends_silently(at_home: Path) -> None:
     assert (process.wait(timeout=300), errors) == (-signal.SIGPIPE, "")
 
 
-def test_the_text_rules_of_a_copy_are_told_with_what_they_changed(at_home: Path) -> None:
+def test_the_text_rules_of_a_copy_are_told_with_what_they_changed() -> None:
     Path("a.txt").write_text("the-cat sat, xx\n")
     Path("rules.tsv").write_text("xx\tcat\n")
     told = ask(
@@ -390,7 +386,7 @@ def test_the_text_rules_of_a_copy_are_told_with_what_they_changed(at_home: Path)
     ) in told
 
 
-def test_weights_that_were_tuned_under_other_text_rules_are_pointed_out(at_home: Path) -> None:
+def test_weights_that_were_tuned_under_other_text_rules_are_pointed_out() -> None:
     text = {"lower": True, "unicode": "none", "tokenise": "none", "numbers": False}
     Path("w.json").write_text(json.dumps({"format": 1, "weights": {"nn": 1}, "text": text}))
     options = ("lists.tsv", "--model", "exp/first", "--weights", "w.json")

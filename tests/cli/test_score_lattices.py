@@ -9,13 +9,15 @@ from typer.testing import CliRunner, Result
 import charlm
 from charlm.cli import app
 
+pytestmark = pytest.mark.usefixtures("at_home")
+
 
 def ask(*arguments: str) -> Result:
     options = ["--device", "cpu", "--threads", "1"]
     return CliRunner().invoke(app, ["score", *arguments, *options])
 
 
-def test_lattices_say_how_they_were_searched(at_home: Path) -> None:
+def test_lattices_say_how_they_were_searched() -> None:
     Path("a.lat").write_text("utt\n0\t1\tthe\t1,10\n0\t1\ta\t2,11\n1\t2\tcat\t1,5\n2\n\n")
     result = ask("a.lat", "--model", "exp/first", "--write", "nbest")
     assert [hyp["text"] for hyp in json.loads(result.stdout)["hyps"]] != []
@@ -37,9 +39,7 @@ HTK = "VERSION=1.0\nN=2 L=2\nI=0\nI=1\nJ=0 S=0 E=1 W=the a=-1\nJ=1 S=0 E=1 W=cat
         (HTK, "lmscale=1 acscale=1 prscale=1 wdpenalty=0"),
     ],
 )
-def test_lattices_that_are_written_say_at_which_scales_to_read_them(
-    at_home: Path, text: str, scales: str
-) -> None:
+def test_lattices_that_are_written_say_at_which_scales_to_read_them(text: str, scales: str) -> None:
     Path("a.lat").write_text(text)
     weights = ("--weight", "am=.07", "--weight", "nn=.5")
     result = ask("a.lat", "--model", "exp/first", "--out", "new.lat", *weights)
@@ -49,9 +49,7 @@ def test_lattices_that_are_written_say_at_which_scales_to_read_them(
     assert charlm.score("new.lat", model="exp/first").format == "lattice"
 
 
-def test_lattices_that_mislead_a_decoder_are_told(
-    at_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lattices_that_mislead_a_decoder_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.lat").write_text("utt\n0\t1\tthe\t1,10\n0\t1\ta\t2,11\n1\n\n")
     monkeypatch.setattr("charlm.scoring.rescoring.lattices._is_misjudged", lambda found, item: True)
     result = ask("a.lat", "--model", "exp/first", "--out", "new.lat")

@@ -13,7 +13,7 @@ from charlm.cli import app
 from charlm.cli.tune import tune
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def at_home(at_home: Path) -> Path:
     """A folder with lists, references and the run `exp/first`."""
     dev = "".join(f"{i}\t-1\ta dog\n{i}\t-{i % 2}\tthe cat\n" for i in range(8))
@@ -27,7 +27,7 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments, "--device", "cpu", "--threads", "1"])
 
 
-def test_it_tells_the_weights_and_whether_they_pay(at_home: Path) -> None:
+def test_it_tells_the_weights_and_whether_they_pay() -> None:
     options = ["--refs", "dev.refs", "--out", "w.json", "--folds", "4", "--tuned", "c2,nn"]
     result = call("tune", "dev.tsv", *options, "--model", "exp/first")
     assert (result.exit_code, result.stderr.count("\n")) == (0, 1)
@@ -43,7 +43,7 @@ def test_it_tells_the_weights_and_whether_they_pay(at_home: Path) -> None:
     assert json.loads(Path("w.json").read_text())["weights"].keys() == {"c2", "nn"}
 
 
-def test_of_bleu_what_is_minimised_is_told(at_home: Path) -> None:
+def test_of_bleu_what_is_minimised_is_told() -> None:
     result = call("tune", "dev.tsv", "--refs", "dev.refs", "--folds", "0", "--metric", "bleu")
     assert re.search(r"^tuned on 8 lists: .* % tuned; 1 - bleu\|nrefs:1\|", result.stdout, re.M)
 
@@ -59,14 +59,14 @@ def test_without_a_model_and_a_file_the_weights_are_told(at_home: Path) -> None:
     ]
 
 
-def test_json_is_what_the_library_returns(at_home: Path) -> None:
+def test_json_is_what_the_library_returns() -> None:
     result = call("tune", "dev.tsv", "--refs", "dev.refs", "--restarts", "1", "--json")
     again = charlm.tune("dev.tsv", refs="dev.refs", restarts=1).to_dict()
     found = json.loads(result.stdout)
     assert found | {"seconds": 0} == json.loads(json.dumps(again | {"seconds": 0}))
 
 
-def test_the_examples_in_the_help_work(at_home: Path) -> None:
+def test_the_examples_in_the_help_work() -> None:
     examples = re.findall(r"^ *charlm (.*)$", tune.__doc__ or "", re.M)
     assert [example.split()[0] for example in examples] == ["tune", "score"]
     for example in examples:
@@ -75,7 +75,7 @@ def test_the_examples_in_the_help_work(at_home: Path) -> None:
     assert len(Path("ranked.tsv").read_text().splitlines()) == 3
 
 
-def test_weights_are_not_reported_on_the_lists_of_their_tuning(at_home: Path) -> None:
+def test_weights_are_not_reported_on_the_lists_of_their_tuning() -> None:
     call("tune", "dev.tsv", "--refs", "dev.refs", "--out", "w.json", "--folds", "0")
     options = ["score", "dev.tsv", "--refs", "dev.refs", "--weights", "w.json", "--write", "none"]
     result = call(*options)
@@ -85,9 +85,7 @@ def test_weights_are_not_reported_on_the_lists_of_their_tuning(at_home: Path) ->
 
 
 @pytest.mark.parametrize(("n_lists", "is_chance"), [(8, True), (16, False)])
-def test_a_gain_that_may_be_chance_is_called_so(
-    at_home: Path, n_lists: int, is_chance: bool
-) -> None:
+def test_a_gain_that_may_be_chance_is_called_so(n_lists: int, is_chance: bool) -> None:
     rows, refs = "", ""
     for i in range(n_lists):  # the third column marks the right one; half of the firsts are wrong
         dog, cat = (0, -9) if i % 2 else (-9, 0)
@@ -100,7 +98,7 @@ def test_a_gain_that_may_be_chance_is_called_so(
     assert ("no gain beyond chance: lists" in lines) == is_chance
 
 
-def test_no_tuning_is_advised_beside_weights_that_were_tuned(at_home: Path) -> None:
+def test_no_tuning_is_advised_beside_weights_that_were_tuned() -> None:
     tuning = ["--refs", "dev.refs", "--folds", "0", "--tuned", "c2", "--out", "w.json"]
     assert call("tune", "dev.tsv", *tuning).exit_code == 0
     result = call("score", "lists.tsv", "--weights", "w.json", "--write", "none")

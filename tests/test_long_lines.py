@@ -23,6 +23,7 @@ from charlm.nbest.formats import FORMATS, open_lists
 from charlm.nbest.lattices.kaldi import read_symbols
 from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.references import read_references
+from charlm.nbest.repairs import Notices
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.line_blocks import read_blocks
@@ -151,7 +152,7 @@ READERS = {
     "slf": Reader(exhausted(lambda path: read_lattices(Source(path))), "VERSION=1.0\n"),
     "kaldi-lattice": Reader(exhausted(lambda path: read_lattices(Source(path))), "u\n0 1 a 1,1\n"),
     "words.txt": Reader(partial(read_symbols, rules=LIST), "a 1\n"),
-    "references": Reader(lambda path: read_references(path, ["u"]), "u a\n"),
+    "references": Reader(lambda path: read_references(path, ["u"], notices=Notices()), "u a\n"),
     "scores of SRILM's": Reader(read_word_scores, "a\n\tp( a | <s> ) \t= [2gram] 0.1 [ -1 ]\n"),
     "scores as JSON lines": Reader(
         read_word_scores, '{"words": [], "known": [], "log10_probs": [-1]}\n'

@@ -67,8 +67,8 @@ def read_references(
     path: str | Path,
     ids: Sequence[str],
     *,
+    notices: Notices,
     allow_missing: bool = False,
-    notices: Notices | None = None,
     rules: LineRules = LIST,
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by the list's id.
@@ -92,13 +92,12 @@ def read_references(
     found: dict[str, tuple[str, ...]] = {}
     for number, id, text in _entries(form, lines, name=name):
         if form == "stm" and not _is_scored(text, f"{name}:{number}", may_lack=allow_missing):
-            if notices is not None:
-                notices.pass_over("segments that are not to be scored", 1)
+            notices.pass_over("segments that are not to be scored", 1)
             continue
         if id in found:
             raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")
         found[id] = _words(text, f"{name}:{number}", notices=notices)
-        if form in NIST and notices is not None:
+        if form in NIST:
             notices.n_optional += sum(map(bool, map(OPTIONAL.fullmatch, found[id])))
         if form in NIST and ALTERNATIVES.issubset(found[id]):
             raise DataError(
@@ -107,16 +106,15 @@ def read_references(
             )
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
-    elif notices is not None:
+    else:
         notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))
         notices.pass_over("references without a list", len(set(found) - set(ids)))
     return {id: found[id] for id in ids if id in found}
 
 
-def _words(text: str, where: str, *, notices: Notices | None) -> tuple[str, ...]:
+def _words(text: str, where: str, *, notices: Notices) -> tuple[str, ...]:
     words = plain_words(text, where)
-    if notices is not None:
-        notices.pass_over(MARKED, isinstance(words, StrippedWords))
+    notices.pass_over(MARKED, isinstance(words, StrippedWords))
     return tuple(words)
 
 
@@ -145,7 +143,7 @@ def _is_ignored(text: str) -> bool:
 
 
 def own_references(
-    lists: Sequence[NbestList], *, allow_missing: bool = False, notices: Notices | None = None
+    lists: Sequence[NbestList], *, notices: Notices, allow_missing: bool = False
 ) -> dict[str, tuple[str, ...]]:
     """The references in the lists themselves.
 
@@ -162,7 +160,7 @@ def own_references(
                     f"list {nbest.id!r}: no reference in it; give a file with --refs, or leave "
                     "such lists out with --allow-missing"
                 )
-    elif notices is not None:
+    else:
         notices.pass_over(WITHOUT_REFERENCE, len(lists) - len(references))
     return references
 

@@ -1,5 +1,6 @@
 """References: all forms give the same, and no file of another set is read as plain text."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.references import own_references, read_references
 from charlm.nbest.repairs import Notices
 
+read = partial(read_references, notices=Notices())
 IDS = ["utt-1", "utt-2", "utt-3"]
 WANTED = {"utt-1": ("we", "know"), "utt-2": (), "utt-3": ("the\u00a0end", "(laughs)")}
 FORMS = {
@@ -32,7 +34,7 @@ def written(folder: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_references(form: str, tmp_path: Path) -> None:
-    found = read_references(written(tmp_path, FORMS[form]), IDS)
+    found = read(written(tmp_path, FORMS[form]), IDS)
     assert found == WANTED
     assert list(found) == IDS
 
@@ -47,7 +49,7 @@ def test_every_form_gives_the_same_references(form: str, tmp_path: Path) -> None
     ],
 )
 def test_a_header_says_which_columns_are_meant(text: str, tmp_path: Path) -> None:
-    found = read_references(written(tmp_path, text), ["u1", "u2"])
+    found = read(written(tmp_path, text), ["u1", "u2"])
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
 
 
@@ -57,33 +59,33 @@ def test_labels_that_a_segment_of_stm_lacks_are_no_words_of_the_others(
     second: str, label: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, f"u1 1 ann 0.0 3.2 {label} we know\nu2 A bob 0 1 {second}\n")
-    found = read_references(path, ["u1", "u2"], allow_missing=True)
+    found = read(path, ["u1", "u2"], allow_missing=True)
     is_word = (label, second) == ("<o>", "yes")  # as <unk> would be
     assert found["u1"] == (("<o>",) if is_word else ()) + ("we", "know")
 
 
 def test_a_channel_of_stm_has_any_name_where_labels_show_what_it_is(tmp_path: Path) -> None:
     text = "u1 left ann 0.0 3.2 <o,f0> we know\nu2 C bob 0 1 <o> yes\n"
-    found = read_references(written(tmp_path, text), ["u1", "u2"])
+    found = read(written(tmp_path, text), ["u1", "u2"])
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
     gap = "u3 left gap 3.2 4 ignore_time_segment_in_scoring\n"
     path = written(tmp_path, text + gap)
-    assert read_references(path, ["u1", "u2", "u3"], allow_missing=True) == found
+    assert read(path, ["u1", "u2", "u3"], allow_missing=True) == found
     costs = written(tmp_path, "u1 we paid 3.5 4 dollars\n")
-    assert read_references(costs, ["u1"])["u1"] == ("we", "paid", "3.5", "4", "dollars")
+    assert read(costs, ["u1"])["u1"] == ("we", "paid", "3.5", "4", "dollars")
 
 
 def test_a_label_of_noise_above_is_no_json(tmp_path: Path) -> None:
     path = written(tmp_path, "{breath} we know\nyes\n")
-    found = read_references(path, ["u1", "u2"])
+    found = read(path, ["u1", "u2"])
     assert found == {"u1": ("{breath}", "we", "know"), "u2": ("yes",)}
 
 
 def test_digits_that_people_said_are_no_times(tmp_path: Path) -> None:
     costs = written(tmp_path, "u1 it costs 3.5 4 dollars\n")
-    assert read_references(costs, ["u1"]) == {"u1": ("it", "costs", "3.5", "4", "dollars")}
+    assert read(costs, ["u1"]) == {"u1": ("it", "costs", "3.5", "4", "dollars")}
     path = written(tmp_path, "u1 1 2 3 4\nu2 5 6 7 8 9\n")
-    assert read_references(path, ["u1", "u2"]) == {
+    assert read(path, ["u1", "u2"]) == {
         "u1": ("1", "2", "3", "4"),
         "u2": ("5", "6", "7", "8", "9"),
     }
@@ -95,36 +97,36 @@ def test_times_of_stm_may_be_whole_seconds_and_a_word_in_brackets_is_a_word(
     text = ";; three\nu1 1 s 0.00 1.50 <unk> a\nu2 A s 1e-1 3 b\nu3 1 s 4 6 IGNORE_TIME_SEGMENT_"
     path = written(tmp_path, f"{text}IN_SCORING\n")
     notices = Notices()
-    found = read_references(path, ["u1", "u2", "u3"], allow_missing=True, notices=notices)
+    found = read(path, ["u1", "u2", "u3"], allow_missing=True, notices=notices)
     assert notices.passed_over["segments that are not to be scored"] == 1
     assert found == {"u1": ("<unk>", "a"), "u2": ("b",)}
     with pytest.raises(DataError, match="refs:2: 'good day'; expected STM, as other lines begin"):
-        read_references(written(tmp_path, ";; one\ngood day\n"), ["u1"])
+        read(written(tmp_path, ";; one\ngood day\n"), ["u1"])
 
 
 def test_further_columns_are_no_words_of_the_reference(tmp_path: Path) -> None:
     path = written(tmp_path, "u1\tann\twe know\nu2\tbob\tyes\n")
     with pytest.raises(DataError, match="refs:1: found 3 fields between TABs; expected utt TAB te"):
-        read_references(path, ["u1", "u2"])
+        read(path, ["u1", "u2"])
     for text in ("u1\twe\tknow\nu2\tyes\n", "u1\twe know\t\nu2\tyes\t \n"):
-        found = read_references(written(tmp_path, text), ["u1", "u2"])
+        found = read(written(tmp_path, text), ["u1", "u2"])
         assert found == {"u1": ("we", "know"), "u2": ("yes",)}
 
 
 def test_quotes_in_a_field_are_not_of_the_reference(tmp_path: Path) -> None:
     path = written(tmp_path, '\ufeffid,ref\nu1,"yes, ""so"" she\nsaid"\n')
-    assert read_references(path, ["u1"]) == {"u1": ("yes,", '"so"', "she", "said")}
+    assert read(path, ["u1"]) == {"u1": ("yes,", '"so"', "she", "said")}
 
 
 def test_numbers_as_ids_of_a_json_line_are_ids_like_others(tmp_path: Path) -> None:
     path = written(tmp_path, '{"id": 0, "ref": "a"}\n')
-    assert read_references(path, ["0"]) == {"0": ("a",)}
+    assert read(path, ["0"]) == {"0": ("a",)}
 
 
 def test_missing_and_surplus_ids_are_one_line_with_the_first_of_them(tmp_path: Path) -> None:
     text = "".join(f"u{number} a\n" for number in range(5, 20))
     with pytest.raises(DataError) as caught:
-        read_references(written(tmp_path, text), [f"u{number}" for number in range(14)])
+        read(written(tmp_path, text), [f"u{number}" for number in range(14)])
     assert str(caught.value) == (
         f"{tmp_path}/refs: no reference for 5 of 14 lists ('u0', 'u1', 'u2', …) and "
         "6 references for no list ('u14', 'u15', 'u16', …); expected the ids of the lists; "
@@ -134,7 +136,7 @@ def test_missing_and_surplus_ids_are_one_line_with_the_first_of_them(tmp_path: P
 
 def test_who_allows_missing_ones_gets_those_that_both_have(tmp_path: Path) -> None:
     path = written(tmp_path, "u1 a\nu2 b\n")
-    assert read_references(path, ["u2", "u3"], allow_missing=True) == {"u2": ("b",)}
+    assert read(path, ["u2", "u3"], allow_missing=True) == {"u2": ("b",)}
 
 
 @pytest.mark.parametrize("form", ["tsv", "kaldi", "trn"])
@@ -143,7 +145,7 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
 ) -> None:
     path = written(tmp_path, FORMS[form])
     with pytest.raises(DataError, match=r"3 references( in 5 lines)? for 3 lists, 0 with an id "):
-        read_references(path, ["spk-1", "spk-2", "spk-3"])
+        read(path, ["spk-1", "spk-2", "spk-3"])
 
 
 @pytest.mark.parametrize(
@@ -190,16 +192,16 @@ def test_what_is_no_file_of_references_is_refused_with_its_place(
     text: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError) as caught:
-        read_references(written(tmp_path, text), IDS)
+        read(written(tmp_path, text), IDS)
     assert message in str(caught.value)
 
 
 def test_a_list_that_holds_no_reference_of_its_own_is_named_or_left_out() -> None:
     hypotheses = (Hypothesis(("a",), {}, "x:1"),)
     lists = [NbestList("u1", hypotheses, reference=("b",)), NbestList("u2", hypotheses)]
-    assert own_references(lists[:1]) == {"u1": ("b",)}
+    assert own_references(lists[:1], notices=Notices()) == {"u1": ("b",)}
     with pytest.raises(DataError, match=r"^list 'u2': no reference in it; give a file with --refs"):
-        own_references(lists)
+        own_references(lists, notices=Notices())
     notices = Notices()
     found = own_references(lists, allow_missing=True, notices=notices)
     assert found == {"u1": ("b",)}
@@ -211,9 +213,9 @@ def test_lines_without_ids_are_no_references_of_numbered_lists_in_another_order(
 ) -> None:
     path = written(tmp_path, "".join(f"{word}\n" for word in "abcdefghijkl"))
     with pytest.raises(DataError, match=r"refs: a line for each list, whose ids are 0 to 11 in an"):
-        read_references(path, sorted(map(str, range(12))))
-    assert read_references(path, [*map(str, range(12))])["2"] == ("c",)
-    assert read_references(path, [*map(str, range(50, 38, -1))])["50"] == ("a",)
+        read(path, sorted(map(str, range(12))))
+    assert read(path, [*map(str, range(12))])["2"] == ("c",)
+    assert read(path, [*map(str, range(50, 38, -1))])["50"] == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_lines_without_ids_are_no_references_of_numbered_lists_in_another_order(
 )
 def test_marks_at_the_ends_are_no_words_and_counted(text: str, tmp_path: Path) -> None:
     notices = Notices()
-    found = read_references(written(tmp_path, text), ["u1", "u2"], notices=notices)
+    found = read(written(tmp_path, text), ["u1", "u2"], notices=notices)
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
     assert notices.passed_over == {"<s> or </s> at the ends of references": text.count("</s>")}
 
@@ -245,5 +247,5 @@ def test_marks_at_the_ends_are_no_words_and_counted(text: str, tmp_path: Path) -
 )
 def test_what_is_more_than_a_sentence_is_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
-        read_references(written(tmp_path, text), ["u1", "u2"])
+        read(written(tmp_path, text), ["u1", "u2"])
     assert message in str(caught.value)

@@ -109,8 +109,8 @@ def _lists(
     source, most = Source(options.path, columns=as_names(options.columns)), options.max_hypotheses
     found: list[list[Ids]] = []
     n_hypotheses = 0
-    with open_lists(source, name="" if options.format == "auto" else options.format) as opened:
-        for nbest in opened.lists:
+    with open_lists(source, name="" if options.format == "auto" else options.format) as (_, lists):
+        for nbest in lists:
             found.append([forms.ids(text.read(each.words)) for each in nbest.hypotheses])
             n_hypotheses += len(nbest.hypotheses)
             if most and n_hypotheses >= most:

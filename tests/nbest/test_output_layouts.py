@@ -69,9 +69,9 @@ def test_of_several_models_each_has_its_own_score_and_they_make_the_total(tmp_pa
 def test_the_lines_are_lists_again(tmp_path: Path) -> None:
     path = tmp_path / "lists.jsonl"
     path.write_text("".join(piece.text for piece in write_nbest([Rescored(LIST)])))
-    with open_lists(Source(path)) as found:
-        (again,) = found.lists
-    assert found.format.name == "jsonl"
+    with open_lists(Source(path)) as (form, lists):
+        (again,) = lists
+    assert form.name == "jsonl"
     assert [h.words for h in again.hypotheses] == [("we", "é"), ()]
     assert [dict(h.features) for h in again.hypotheses] == [dict(h.features) for h in FOUND]
     assert (again.id, again.recording, again.reference) == ("u", "tape", ("we",))

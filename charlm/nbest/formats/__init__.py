@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
@@ -77,18 +77,12 @@ LISTS = (
 )
 
 
-class OpenedLists(NamedTuple):
-    """Lists being read, and the format object that reads them and must also write them."""
-
-    format: Format
-    lists: Iterator[NbestList]
-
-
 @contextmanager
-def open_lists(source: Source, *, name: str = "") -> Iterator[OpenedLists]:
-    """The lists of a source, in the format of this name or, without one, the detected format.
+def open_lists(source: Source, *, name: str = "") -> Iterator[tuple[Format, Iterator[NbestList]]]:
+    """The lists of a source, after their format: that of this name or, without one, as detected.
 
-    With a name, nothing is read ahead, so the first list of a pipe comes at once.
+    The format object that reads lists must also write them. With a name, nothing is read ahead, so
+    the first list of a pipe comes at once.
 
     Raises:
         ConfigError: no format of this name, or several formats that could read the list.
@@ -96,12 +90,12 @@ def open_lists(source: Source, *, name: str = "") -> Iterator[OpenedLists]:
     """
     if name:
         chosen = format_of(name)
-        yield OpenedLists(chosen, chosen.read(source))
+        yield chosen, chosen.read(source)
         return
     with opened(source) as found:
         assert found.sample is not None  # it has just been taken
         chosen = detect(found.sample)
-        yield OpenedLists(chosen, chosen.read(found))
+        yield chosen, chosen.read(found)
 
 
 def format_of(name: str) -> Format:

@@ -19,6 +19,7 @@ Make = Callable[..., str]
 COST = re.compile(r"[^\t]+,(?=[0-9.]+,)")
 ALL = 100_000
 SEEDS = range(12)
+HALF = FunctionScorer(lambda sentences: [[-0.5] * (len(s) + 1) for s in sentences])
 
 
 def rescored(
@@ -86,22 +87,20 @@ def test_a_graph_cost_is_in_the_unit_of_the_language_models_and_all_else_stays(
 
 
 def test_weights_below_zero_have_no_part_in_the_unit(read: Read) -> None:
-    half = FunctionScorer(lambda sentences: [[-0.5] * (len(s) + 1) for s in sentences])
     lattice = read("u\n0 1 a 2,10,\n1\n\n")[0]
     for weights, unit in (({"graph": 1.0, "nn": -1.0}, 1.0), ({"graph": 0.0, "nn": -1.0}, 1.0)):
-        found = rescored(lattice, "nn", scorer=half, weights={"am": 0.1, **weights})
+        found = rescored(lattice, "nn", scorer=HALF, weights={"am": 0.1, **weights})
         assert decoder_scales(found)["--inv-acoustic-scale"] == pytest.approx(unit / 0.1)
         cost = 2 * weights["graph"] - 0.5
         assert rescored_text(found).text == f"u\n0 1 a {cost:g},10,\n1\t-0.5,0,\n\n"
 
 
 def test_a_missing_weight_is_put_in(read: Read) -> None:
-    half = FunctionScorer(lambda sentences: [[-0.5] * (len(s) + 1) for s in sentences])
     for text, expected in (
         ("u\n0 1 a\n1\n\n", "u\n0 1 a 0.5,0,\n1\t0.5,0,\n\n"),
         ("u\n0 1 7 a\n1\n\n", "u\n0 1 7 a 0.5,0\n1\t0.5,0\n\n"),
     ):
-        found = rescored(read(text)[0], "nn", scorer=half, weights={"am": 1.0, "nn": 1.0})
+        found = rescored(read(text)[0], "nn", scorer=HALF, weights={"am": 1.0, "nn": 1.0})
         assert rescored_text(found).text == expected
 
 
@@ -149,8 +148,7 @@ def test_a_score_that_no_reader_takes_is_one_line(
 def test_a_lattice_of_htk_gets_scales_of_one_new_language_scores_and_a_comment(
     read: Read, texts: dict[str, str]
 ) -> None:
-    half = FunctionScorer(lambda sentences: [[-0.5] * (len(s) + 1) for s in sentences])
-    found = rescored(read(texts["slf"])[0], "nn", scorer=half, recombine=1)
+    found = rescored(read(texts["slf"])[0], "nn", scorer=HALF, recombine=1)
     before, written = texts["slf"].splitlines(), rescored_text(found).text.splitlines()
     assert not found.expanded.is_split
     assert written[:6] == [
@@ -168,9 +166,8 @@ def test_a_lattice_of_htk_gets_scales_of_one_new_language_scores_and_a_comment(
 
 
 def test_a_header_without_sizes_has_its_scales_before_the_nodes(read: Read) -> None:
-    half = FunctionScorer(lambda sentences: [[-0.5] * (len(s) + 1) for s in sentences])
     text = "VERSION=1.0\r\nI=0\r\nI=1 W=a\r\nJ=0 n=-2 S=0\tE=1 a=-3\r\n"
-    written = rescored_text(rescored(read(text)[0], "nn", scorer=half)).text
+    written = rescored_text(rescored(read(text)[0], "nn", scorer=HALF)).text
     assert written == (
         "VERSION=1.0\r\nlmscale=1 acscale=1 prscale=1 wdpenalty=0\r\n"
         "# charlm: nn recombine=0 beam=0 merged=0 pruned=0 weights: am=1 old_lm=0.5 nn=0.5\r\n"
@@ -179,10 +176,9 @@ def test_a_header_without_sizes_has_its_scales_before_the_nodes(read: Read) -> N
 
 
 def test_scales_that_come_first_in_a_file_are_read_again(read: Read) -> None:
-    half = FunctionScorer(lambda sentences: [[-0.5] * (len(s) + 1) for s in sentences])
     for head in ("", "lmscale=2\n"):
         text = f"{head}N=2 L=1\nI=0\nI=1 W=a\nJ=0 S=0 E=1 l=-2\n"
-        written = rescored_text(rescored(read(text)[0], "nn", scorer=half)).text
+        written = rescored_text(rescored(read(text)[0], "nn", scorer=HALF)).text
         assert read(written)[0].scales == {"am": 1.0, "old_lm": 1.0, "pron": 1.0, "words": 0.0}
 
 

@@ -1,5 +1,6 @@
 """The advice that results give on their own weaknesses."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,10 @@ from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.run.folder import load_info
 from charlm.scoring.rescoring import advice
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.result import RescoringResult
 from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
+
+OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
 
 
 def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bool) -> TunedWeight:
@@ -60,14 +64,22 @@ def test_context_that_is_none_or_does_harm_is_named(
 ) -> None:
     lists = tmp_path / "lists.tsv"
     lists.write_text("id\ttext\n" + "".join(f"{id}\ta\n" for id in ids))
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
-    result = charlm.score(lists, scorer=scorer, context="previous")
+    result = charlm.score(lists, scorer=OWN, context="previous")
     found = advice.advice_on(replace(result, by_sentence=by_sentence))
     assert len(found) == len(beginnings)
     assert all(map(str.startswith, found, beginnings))
     assert all("--context previous" in each for each in found)
-    alone = charlm.score(lists, scorer=scorer)
+    alone = charlm.score(lists, scorer=OWN)
     assert advice.advice_on(replace(alone, by_sentence=by_sentence)) == []
+
+
+def scored_and_tuned(folder: Path, rows: str, *, references: str) -> Iterator[RescoringResult]:
+    """What both commands say of a table that ranks by `am`."""
+    lists, refs = folder / "lists.tsv", folder / "refs"
+    lists.write_text(f"id\tam\ttext\n{rows}")
+    refs.write_text(references)
+    yield charlm.score(lists, refs=refs, weight=["am=1"])
+    yield charlm.tune(lists, refs=refs, weight=["am=1"], folds=0)
 
 
 @pytest.mark.parametrize(
@@ -77,11 +89,8 @@ def test_context_that_is_none_or_does_harm_is_named(
 def test_references_in_another_case_are_told_where_they_are_what_errors_come_from(
     tmp_path: Path, references: str, share: float
 ) -> None:
-    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
-    lists.write_text("id\tam\ttext\na\t-1\tthe cat\na\t-2\ta\nb\t-1\tit\nb\t-2\tx\n")
-    refs.write_text(references)
-    asked = {"refs": refs, "weight": ["am=1"]}
-    for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+    rows = "a\t-1\tthe cat\na\t-2\ta\nb\t-1\tit\nb\t-2\tx\n"
+    for result in scored_and_tuned(tmp_path, rows, references=references):
         assert result.notices.share_in_case == pytest.approx(share)
         told = [each for each in advice.advice_on(result) if "case" in each]
         beginning = "67% of the words that the lists share with their references differ from them"
@@ -99,13 +108,8 @@ def test_references_in_another_case_are_told_where_they_are_what_errors_come_fro
 def test_noise_that_no_reference_has_is_named_since_it_counts_as_an_error(
     tmp_path: Path, references: str, labels: str
 ) -> None:
-    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
-    lists.write_text(
-        "id\tam\ttext\na\t-1\t-pau- the <n>\na\t-2\t<unk>\nb\t-1\t[laugh] it {breath}\n"
-    )
-    refs.write_text(references)
-    asked = {"refs": refs, "weight": ["am=1"]}
-    for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+    rows = "a\t-1\t-pau- the <n>\na\t-2\t<unk>\nb\t-1\t[laugh] it {breath}\n"
+    for result in scored_and_tuned(tmp_path, rows, references=references):
         told = [each for each in advice.advice_on(result) if each.startswith("no reference has ")]
         assert [f"has {labels} if they are labels of noise" in each for each in told] == (
             [True] * bool(labels)
@@ -124,11 +128,8 @@ def test_noise_that_no_reference_has_is_named_since_it_counts_as_an_error(
 def test_words_that_nists_references_leave_open_are_told_since_they_count_here(
     tmp_path: Path, references: str, n_words: int
 ) -> None:
-    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
-    lists.write_text("id\tam\ttext\na\t-1\tuh the\na\t-2\tthe\nb\t-1\tit\n")
-    refs.write_text(references)
-    asked = {"refs": refs, "weight": ["am=1"]}
-    for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+    rows = "a\t-1\tuh the\na\t-2\tthe\nb\t-1\tit\n"
+    for result in scored_and_tuned(tmp_path, rows, references=references):
         told = [each for each in advice.advice_on(result) if "parentheses, as (uh)" in each]
         assert [each.startswith(f"{n_words} words of") for each in told] == [True] * bool(n_words)
 
@@ -139,8 +140,7 @@ def test_who_asked_to_adapt_is_not_told_to_leave_out_a_context(
 ) -> None:
     lists = tmp_path / "lists.tsv"
     lists.write_text("id\ttext\n" + "".join(f"{id}\ta\n" for id in ids))
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
-    result = charlm.score(lists, scorer=scorer, context="previous")
+    result = charlm.score(lists, scorer=OWN, context="previous")
     (found,) = advice.advice_on(replace(result, adaptation="nn dynamic(rate=1)"))
     assert "--adapt" in found
     assert "--context" not in found
@@ -150,17 +150,16 @@ def test_weights_that_were_tuned_with_another_context_are_told(tmp_path: Path) -
     lists, refs, weights = tmp_path / "lists.tsv", tmp_path / "refs", tmp_path / "w.json"
     lists.write_text("id\ttext\na-1\tb\na-1\tc\na-2\tb c\na-2\tc\nb-1\tc\nb-1\tb\n")
     refs.write_text("a-1 c\na-2 c\nb-1 c\n")
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
 
     def told(context: Any) -> list[str]:
-        result = charlm.score(lists, scorer=scorer, weights=weights, context=context)
+        result = charlm.score(lists, scorer=OWN, weights=weights, context=context)
         return [note for note in advice.advice_on(result) if "of another kind" in note]
 
-    charlm.tune(lists, scorer=scorer, refs=refs, context="previous", out=weights, folds=0)
+    charlm.tune(lists, scorer=OWN, refs=refs, context="previous", out=weights, folds=0)
     assert told("previous") == []
     (note,) = told("none")
     assert "is nothing here, and was --context previous; " in note
-    charlm.tune(lists, scorer=scorer, refs=refs, out=weights, folds=0)
+    charlm.tune(lists, scorer=OWN, refs=refs, out=weights, folds=0)
     assert told("none") == []
     assert "is --context previous here, and was nothing; " in told("previous")[0]
     weights.write_text(weights.read_text().replace('"history"', '"note"'))  # as 0.1 wrote it
@@ -204,10 +203,9 @@ def test_scores_of_a_recogniser_count_nothing_only_where_a_model_alone_ranks(
 ) -> None:
     lists = tmp_path / "lists.tsv"
     lists.write_text("id\tam\ttext\nu\t-1\ta\nu\t-2\tb\n")
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
 
     def said(**options: Any) -> str:
-        return "".join(advice.advice_on(charlm.score(lists, scorer=scorer, **options)))
+        return "".join(advice.advice_on(charlm.score(lists, scorer=OWN, **options)))
 
     assert said(sort=True).startswith("THE RECOGNISER'S SCORES COUNT NOTHING: ranked by own alone")
     assert said() == said(sort=True, weight=["am=1"]) == ""
@@ -218,8 +216,7 @@ def test_scores_of_a_recogniser_count_nothing_only_where_a_model_alone_ranks(
 def test_scores_that_only_the_first_list_has_are_told_too(tmp_path: Path) -> None:
     lists = tmp_path / "lists.jsonl"
     lists.write_text('{"id": "a", "text": "a", "am": -1}\n{"id": "b", "text": "a"}\n')
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
-    result = charlm.score(lists, scorer=scorer, write="ranked", out=tmp_path / "out")
+    result = charlm.score(lists, scorer=OWN, write="ranked", out=tmp_path / "out")
     assert result.ignored == ("am", "words", "oov")
     assert "without am of the lists" in advice.advice_on(result)[0]
 
@@ -227,12 +224,9 @@ def test_scores_that_only_the_first_list_has_are_told_too(tmp_path: Path) -> Non
 def test_scores_that_nothing_divides_are_not_said_to_be_means(tmp_path: Path) -> None:
     beams = '{"beams": [["a b", null, [], -1.5, -2.25]]}\n'
     scored = '{"sequences": ["a b"], "lm_scores": [-7]}\n'
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
     for text, weight in ((beams, "lm=1"), (scored, "lm_scores=1")):
         (tmp_path / "lists").write_text(text)
-        found = charlm.score(
-            tmp_path / "lists", scorer=scorer, write="none", weight=[weight, "own=1"]
-        )
+        found = charlm.score(tmp_path / "lists", scorer=OWN, write="none", weight=[weight, "own=1"])
         assert not any("--length-penalty" in each for each in advice.advice_on(found))
 
 
@@ -245,9 +239,8 @@ def test_scores_that_may_be_means_beside_a_models_sums_are_named(
 ) -> None:
     lists = tmp_path / "out.txt"
     lists.write_text("H-0\t-0.3\ta b\nD-0\t-0.3\ta b\nP-0\t-0.1 -0.2 -0.6\n")
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
     asked = [f"score={weights[0]}", f"own={weights[1]}"]
-    result = charlm.score(lists, scorer=scorer, write="none", length_penalty=penalty, weight=asked)
+    result = charlm.score(lists, scorer=OWN, write="none", length_penalty=penalty, weight=asked)
     found = [each for each in advice.advice_on(result) if "--length-penalty 1" in each]
     assert len(found) == is_named
     assert all(each.startswith("score of fairseq's lists may be divided by") for each in found)
@@ -265,8 +258,7 @@ def test_sums_of_formats_that_take_no_length_penalty_are_not_named(
 ) -> None:
     lists = tmp_path / "lists.jsonl"
     lists.write_text(text + "\n")
-    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
-    options: dict[str, Any] = {"scorer": scorer, "sort": True, "weight": weights}
+    options: dict[str, Any] = {"scorer": OWN, "sort": True, "weight": weights}
     assert advice.advice_on(charlm.score(lists, **options)) == []
     with pytest.raises(charlm.ConfigError, match="found a length penalty; expected none"):
         charlm.score(lists, **options, length_penalty=1)

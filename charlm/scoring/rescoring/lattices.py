@@ -7,7 +7,7 @@ before it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -233,17 +233,15 @@ def _requests(words: Sequence[str]) -> list[Request]:
     return list(zip(histories, [*words, END_WORD], strict=True))
 
 
+@dataclass
 class SpelledHistories:
     """A model whose unknown words have probabilities of their own, as in `OpenScorer`."""
 
-    def __init__(
-        self, histories: Histories, vocabulary: "OpenVocabulary", *, is_known: Known, name: str
-    ) -> None:
-        """`is_known` tells whether the model `name`, whose histories these are, knows a word."""
-        self.histories = histories
-        self.vocabulary = vocabulary
-        self.is_known = is_known
-        self.name = name
+    histories: Histories
+    vocabulary: "OpenVocabulary"
+    _: KW_ONLY
+    is_known: Known  # whether the model knows a word
+    name: str  # of the model
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
         """As in the `Histories` protocol.

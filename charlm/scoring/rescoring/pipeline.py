@@ -8,7 +8,7 @@ ranked, since a ranking must not depend on later lists.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
 from charlm.errors import ConfigError
@@ -68,28 +68,18 @@ class ScoredList:
     unknown: tuple[Sequence[str], ...]  # the words of each text that the first scorer does not know
 
 
+@dataclass
 class Rescorer:
-    """Adds the features of scorers to lists; the first scorer says which words are known.
+    """Adds the features of scorers to lists; the first scorer says which words are known."""
 
-    `old_lm` is the model with which a list was made. Its score is taken out of Kaldi's graph score
-    and becomes a feature of its own. Without scorers, `is_known` says which words are known.
-    """
-
-    def __init__(
-        self,
-        scorers: Sequence[Scorer],
-        *,
-        text: HypothesisText,
-        old_lm: Scorer | None = None,
-        is_known: Known | None = None,
-        memory: RecordingMemory | None = None,
-    ) -> None:
-        """`memory`: what scorers remember of earlier lists; None: each list is on its own."""
-        self.scorers = scorers
-        self.text = text
-        self.old_lm = old_lm
-        self._is_known = is_known
-        self.memory = memory
+    scorers: Sequence[Scorer]
+    _: KW_ONLY
+    text: HypothesisText
+    # With which a list was made: its score is taken out of Kaldi's graph score, and becomes a
+    # feature of its own.
+    old_lm: Scorer | None = None
+    is_known: Known | None = None  # says which words are known where there is no scorer
+    memory: RecordingMemory | None = None  # of earlier lists; None: each list is on its own
 
     def score(self, lists: Sequence[NbestList]) -> list[ScoredList]:
         """The lists with their features.
@@ -131,7 +121,7 @@ class Rescorer:
     ) -> list[list[bool]]:
         if by_scorer:
             return [score.known.tolist() for score in by_scorer[0]]
-        is_known = self._is_known
+        is_known = self.is_known
         return [[is_known is None or is_known(word) for word in text] for text in texts]
 
 
@@ -229,8 +219,7 @@ class Pipeline:
 
     def as_it_is(self) -> "Pipeline":
         """A copy that later lists leave alone, but for the counts of words and of repairs."""
-        rescorer = copy(self.rescorer)
-        rescorer.memory = copy(rescorer.memory)
+        rescorer = replace(self.rescorer, memory=copy(self.rescorer.memory))
         counts = replace(self.counts, texts=[*self.counts.texts])
         return replace(self, rescorer=rescorer, counts=counts)
 

@@ -1,11 +1,12 @@
 """Computations of the surprisal and decoding recipes: made texts, made frames, a fit."""
 
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,7 @@ LATIN_1 = {**os.environ, "PYTHONIOENCODING": "latin-1"}  # as in a locale that i
 
 
 def module(path: str) -> Any:
-    spec = importlib.util.spec_from_file_location(Path(path).stem, RECIPES / path)
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return SimpleNamespace(**run_path(str(RECIPES / path)))
 
 
 def test_without_noise_the_channels_likeliest_letters_are_the_text() -> None:

@@ -1,10 +1,10 @@
 """The page of three lessons on tiny data: complete, self-contained, and with correct measures."""
 
-import importlib.util
 import re
 import shutil
 from pathlib import Path
-from types import ModuleType
+from runpy import run_path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,12 +19,8 @@ SMALL = ["context.dim=8", "recipe.batch_size=2", "recipe.bptt=10"]
 
 
 @pytest.fixture(scope="module")
-def lessons() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("lesson", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def lessons() -> SimpleNamespace:
+    return SimpleNamespace(**run_path(str(SCRIPT)))
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +33,14 @@ def data(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(lessons: ModuleType, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(lessons: SimpleNamespace, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lessons")
     lessons.lesson(folder, data=data, epochs=1, overrides=SMALL)
     return folder
 
 
 def test_a_model_that_was_stopped_is_trained_to_its_end(
-    lessons: ModuleType, data: Path, tmp_path: Path
+    lessons: SimpleNamespace, data: Path, tmp_path: Path
 ) -> None:
     options = {"arch": "word-small", "epochs": 2, "overrides": [*SMALL, "encoder.dim=8"]}
     out = tmp_path / "run"
@@ -55,7 +51,7 @@ def test_a_model_that_was_stopped_is_trained_to_its_end(
 
 
 def test_a_corpus_that_was_begun_is_made_anew(
-    lessons: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lessons: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "corpus").mkdir()
     asked: list[Path] = []
@@ -65,7 +61,7 @@ def test_a_corpus_that_was_begun_is_made_anew(
     assert asked == [tmp_path / "corpus"]
 
 
-def test_the_page_is_whole_and_asks_for_nothing(lessons: ModuleType, folder: Path) -> None:
+def test_the_page_is_whole_and_asks_for_nothing(lessons: SimpleNamespace, folder: Path) -> None:
     page = (folder / "lesson.html").read_text()
     assert page.count("<h2>") == 3
     assert page.count("<svg") == 2 * 2  # for wide windows and for narrow ones
@@ -75,7 +71,7 @@ def test_the_page_is_whole_and_asks_for_nothing(lessons: ModuleType, folder: Pat
     assert "&lt;corpus&gt;" in page
 
 
-def test_a_chart_has_colours_that_the_page_defines(lessons: ModuleType) -> None:
+def test_a_chart_has_colours_that_the_page_defines(lessons: SimpleNamespace) -> None:
     parts = dict.fromkeys(("text", "letters", "filters", "near", "gates"), "")
     page = lessons.page({**parts, "lesions": lessons.lesions_part([2.0, 2.5])})
     used, defined = (set(re.findall(each, page)) for each in (r"var\((--\w+)\)", r"(--\w+):"))
@@ -83,7 +79,7 @@ def test_a_chart_has_colours_that_the_page_defines(lessons: ModuleType) -> None:
 
 
 def test_a_model_of_two_words_is_moved_by_two_words_and_no_more(
-    lessons: ModuleType, data: Path, tmp_path: Path
+    lessons: SimpleNamespace, data: Path, tmp_path: Path
 ) -> None:
     overrides = ["context.type=ffnn", "context.order=3", "context.dim=4", "encoder.dim=4"]
     options = {"overrides": [*overrides, "recipe.batch_size=2"], "epochs": 1, "device": "cpu"}
@@ -95,7 +91,7 @@ def test_a_model_of_two_words_is_moved_by_two_words_and_no_more(
 
 
 def test_a_lesion_is_healed_and_one_of_a_shut_layer_changes_nothing(
-    lessons: ModuleType, folder: Path, data: Path
+    lessons: SimpleNamespace, folder: Path, data: Path
 ) -> None:
     run = load_run(folder / "char-cnn")
     text = (data / "valid.txt").read_text().splitlines()
@@ -109,7 +105,7 @@ def test_a_lesion_is_healed_and_one_of_a_shut_layer_changes_nothing(
 
 
 def test_a_letter_has_the_filters_that_answer_most_to_it(
-    lessons: ModuleType, tiny_run: Path
+    lessons: SimpleNamespace, tiny_run: Path
 ) -> None:
     inventory = load_run(tiny_run).inventory
     encoder = CharCNN(inventory, dim=1, widths=(1, 3), filters=(1, 1))

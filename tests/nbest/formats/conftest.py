@@ -1,8 +1,9 @@
 """Fixtures that read and write lists in memory alone."""
 
 import io
-import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -54,25 +55,7 @@ def write() -> Write:
     return write
 
 
-class Digits(str):
-    """A number as it is written."""
-
-    __slots__ = ()
-
-
 @pytest.fixture(scope="session")
 def values() -> Callable[[str], list[object]]:
     """The JSON values of a text, members in their order and numbers as they are written."""
-    decoder = json.JSONDecoder(
-        object_pairs_hook=tuple, parse_int=Digits, parse_float=Digits, parse_constant=Digits
-    )
-
-    def values(text: str) -> list[object]:
-        found, text = [], text.removeprefix("\ufeff").strip(" \t\r\n")
-        while text:
-            value, end = decoder.raw_decode(text)
-            found.append(value)
-            text = text[end:].lstrip(" \t\r\n")
-        return found
-
-    return values
+    return run_path(str(Path(__file__).with_name("mutations.py")))["values"]

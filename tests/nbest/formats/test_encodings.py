@@ -1,7 +1,8 @@
 """Lists in other encodings are read as in UTF-8, and written again as the same bytes."""
 
-import importlib.util
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,11 +13,7 @@ from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.writing import write_file, write_folder
 from charlm.text.io.lines import UTF8, LineRules
 
-SPEC = importlib.util.spec_from_file_location("seeds", Path(__file__).with_name("mutations.py"))
-assert SPEC is not None
-assert SPEC.loader is not None
-MUTATIONS = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(MUTATIONS)
+MUTATIONS = SimpleNamespace(**run_path(str(Path(__file__).with_name("mutations.py"))))
 CASES = [(name, files) for name, each in MUTATIONS.SEEDS.items() for files in each]
 
 

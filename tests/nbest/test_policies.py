@@ -5,10 +5,25 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from charlm.errors import DataError
+from charlm.errors import CharlmError, DataError
 from charlm.nbest.format import OnNan, Source
+from charlm.nbest.formats import FORMATS, format_of
 from charlm.nbest.hypotheses import Hypothesis, StrippedWords
-from charlm.nbest.policies import is_number, number, plain_words, safe_name, with_finite_features
+from charlm.nbest.policies import (
+    NOT_FOR_ALL,
+    is_number,
+    number,
+    plain_words,
+    safe_name,
+    with_finite_features,
+)
+
+OPTIONS = {"columns": ("id", "text"), "features": {"x": "x"}, "length_penalty": 1.0}
+TAKEN_BY = {
+    "columns": ("tsv", "csv"),
+    "features": ("kaldi", "fairseq", "nbestlist1", "nbestlist2", "srilm", "cued", "rnnlm", "text"),
+    "length_penalty": ("huggingface", "ctranslate2", "fairseq"),
+}
 
 
 @pytest.mark.parametrize("text", ["1", "-1.", "+.5", "1e-3", "nan", "-INF", "Infinity"])
@@ -82,3 +97,13 @@ def test_an_id_that_would_leave_its_folder_is_refused(key: str) -> None:
 @pytest.mark.parametrize("key", ["sw-1", "a b", "...", "ž", ".a"])
 def test_other_ids_are_names(key: str) -> None:
     assert safe_name(key, "here") == key
+
+
+@pytest.mark.parametrize("option", NOT_FOR_ALL)
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_option_that_a_format_has_no_use_for_is_refused(name: str, option: str) -> None:
+    expected = f"^format {name!r}: found {NOT_FOR_ALL[option]}; expected none; leave it out$"
+    if name in TAKEN_BY[option]:
+        expected = "no such file"
+    with pytest.raises(CharlmError, match=expected):
+        next(format_of(name).read(Source("nowhere", **{option: OPTIONS[option]})))  # type: ignore[arg-type]

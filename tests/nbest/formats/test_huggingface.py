@@ -7,7 +7,6 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.formats.huggingface import HuggingFaceFormat
-from charlm.nbest.formats.hyporadise import HyporadiseFormat
 
 ROW = {
     "id": "u-1",
@@ -109,11 +108,6 @@ def test_a_row_that_does_not_fit_is_refused_with_its_line(change, message, read)
 def test_an_id_that_comes_twice_is_refused(read) -> None:
     with pytest.raises(DataError, match="a.list:2: found the id 'u-1' again after others"):
         read(HuggingFaceFormat(), f"{json.dumps(ROW)}\n{json.dumps(ROW)}\n")
-
-
-def test_a_penalty_where_there_is_none_is_refused(read) -> None:
-    with pytest.raises(ConfigError, match="format 'hyporadise': found a length penalty; expected"):
-        read(HyporadiseFormat(), "[]", length_penalty=1.0)
 
 
 @pytest.mark.parametrize("penalty", [1e5, -11.0, math.nan])

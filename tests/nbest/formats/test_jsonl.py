@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.jsonl import JsonlFormat
 from charlm.nbest.list_lines import Lines, OpenSource
@@ -172,11 +172,6 @@ def test_what_is_no_such_object_is_said_with_its_line(text, message, read) -> No
 def test_a_list_without_a_hypothesis_is_passed_over_where_some_may_be_missing(read) -> None:
     (found,) = read(JsonlFormat(), '{"id":"v","hyps":[]}\n' + NESTED, allow_missing=True)
     assert found.id == "u"
-
-
-def test_it_has_no_use_for_columns(read) -> None:
-    with pytest.raises(ConfigError, match="format 'jsonl': found names of columns; expected none"):
-        read(JsonlFormat(), NESTED, columns=("id", "text"))
 
 
 VALUES = st.recursive(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.features import feature_table
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.moses import MosesFormat
@@ -140,11 +140,6 @@ def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> Non
 def test_two_features_of_one_name_are_refused(read) -> None:
     with pytest.raises(DataError, match="a.list:1: found the feature 'd_1' twice; expected each"):
         read(MosesFormat(), "0 ||| ok ||| d= 1 2 d_1= 3\n")
-
-
-def test_it_has_no_use_for_columns(read) -> None:
-    with pytest.raises(ConfigError, match="format 'moses': found names of columns; expected none"):
-        read(MosesFormat(), OLD, columns=("id", "text"))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
@@ -67,11 +67,6 @@ def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> Non
     with pytest.raises(DataError) as caught:
         read(RnnlmFormat(), text)
     assert message in str(caught.value)
-
-
-def test_it_has_no_use_for_columns(read) -> None:
-    with pytest.raises(ConfigError, match="format 'rnnlm': found names of columns; expected none"):
-        read(RnnlmFormat(), TEXT, columns=("id", "text"))
 
 
 @pytest.mark.parametrize(

@@ -75,15 +75,14 @@ signature of first: charlm:SIGNED|state:sentence|start:</s>|oov_input:unk|norm:N
 """
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save) -> Path:
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save) -> None:
     """A working folder with a corpus and a uniform model of its words and six more."""
     monkeypatch.chdir(tmp_path)
     Path("corpus").mkdir()
     for split, text in (("train", TRAIN), ("valid", "b c d e\n"), ("test", "a b\nzz\n")):
         Path(f"corpus/{split}.txt").write_text(text)
     save("exp/first", "abcdefgh")
-    return tmp_path
 
 
 @pytest.fixture
@@ -114,13 +113,13 @@ SAID = ("--data", "corpus", "--order", "1")
 WITH_MODEL = (*SAID, "--model", "exp/first", "--device", "cpu")
 
 
-def test_kneser_ney_alone_is_a_row_with_its_bands(here: Path) -> None:
+def test_kneser_ney_alone_is_a_row_with_its_bands() -> None:
     result = run_compare(*SAID)
     assert (result.exit_code, steady(result.stdout)) == (0, ALONE)
     assert result.stderr == "KN-1: estimating from corpus/train.txt\n"
 
 
-def test_a_model_has_a_row_and_its_mixture_another(here: Path) -> None:
+def test_a_model_has_a_row_and_its_mixture_another() -> None:
     result = run_compare(*WITH_MODEL, "--state", "sentence")
     assert (result.exit_code, steady(result.stdout)) == (0, BESIDE)
     assert result.stderr == (
@@ -131,7 +130,7 @@ def test_a_model_has_a_row_and_its_mixture_another(here: Path) -> None:
     )
 
 
-def test_both_states_have_columns_of_their_own(here: Path) -> None:
+def test_both_states_have_columns_of_their_own() -> None:
     result = run_compare(*WITH_MODEL, "--samples", "100")
     assert "  weight  ppl:carried  bits/char  weight  ppl:sentence  bits/char\n" in result.stdout
     assert "\nKN-1 starts every sentence anew, in either state\n" in result.stdout
@@ -156,7 +155,7 @@ def test_a_difference_and_its_interval_show_two_digits_that_tell_something(
     assert shown_interval(Difference(*difference, first_better=0.5)) == shown
 
 
-def test_other_words_make_other_tables_and_a_note(here: Path, save: Save) -> None:
+def test_other_words_make_other_tables_and_a_note(save: Save) -> None:
     save("exp/second", "abc")
     result = run_compare(*WITH_MODEL, "--model", "exp/second", "--samples", "100")
     sizes = re.findall(r"^corpus test: .* vocabulary of (\d+) words", result.stdout, re.M)
@@ -166,7 +165,7 @@ def test_other_words_make_other_tables_and_a_note(here: Path, save: Save) -> Non
     )
 
 
-def test_a_text_too_small_for_discounts_is_warned_of_once(here: Path) -> None:
+def test_a_text_too_small_for_discounts_is_warned_of_once() -> None:
     result = run_compare("--data", "corpus", "--order", "3")
     assert result.exit_code == 0
     assert result.stderr == (
@@ -176,7 +175,7 @@ def test_a_text_too_small_for_discounts_is_warned_of_once(here: Path) -> None:
     )
 
 
-def test_json_is_one_object_with_what_the_library_returns(here: Path) -> None:
+def test_json_is_one_object_with_what_the_library_returns() -> None:
     result = run_compare(*WITH_MODEL, "--samples", "100", "--json")
     expected = comparison.compare_kn(
         "corpus", model="exp/first", order=1, samples=100, device="cpu"
@@ -190,14 +189,13 @@ def without_seconds(value: object) -> object:
     return [without_seconds(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def test_the_example_in_the_help_works(here: Path) -> None:
+def test_the_example_in_the_help_works() -> None:
     (example,) = re.findall(r"^ *charlm compare-kn (.*)$", compare_kn.__doc__ or "", re.M)
     result = run_compare(*shlex.split(example), "--device", "cpu")
     assert result.exit_code == 0
     assert "\nfirst+KN-5 " in result.stdout
 
 
-@pytest.mark.usefixtures("here")
 def test_a_comparison_begins_with_a_verdict() -> None:
     Path("corpus/test.txt").write_text("a b\nb a a\nzz\n" * 5)
     Path("exp/first/log.jsonl").write_text(

@@ -34,12 +34,11 @@ Y = Y.replace("| a ...) \t= [2gram] 0.1 [ -1 ]", "| a ...) \t= [2gram] 0.2 [ -0.
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A working folder with two files of scores."""
     monkeypatch.chdir(tmp_path)
     Path("x.ppl").write_text(X)
     Path("y.ppl").write_text(Y)
-    return tmp_path
 
 
 def run_mix(*arguments: str) -> Result:

@@ -27,7 +27,7 @@ def ngram(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["ngram", *arguments])
 
 
-def test_a_text_of_two_lines_is_enough_and_one_warning_says_what_was_missing(folder: Path) -> None:
+def test_a_text_of_two_lines_is_enough_and_one_warning_says_what_was_missing() -> None:
     result = ngram("--data", ".", "--order", "3")
     assert result.exit_code == 0
     warnings = [line for line in result.stderr.splitlines() if "warning" in line]
@@ -39,7 +39,7 @@ def test_a_text_of_two_lines_is_enough_and_one_warning_says_what_was_missing(fol
     assert "signature: charlm:" in result.stdout
 
 
-def test_lmplzs_model_of_two_lines_gives_the_sum_by_hand(folder: Path) -> None:
+def test_lmplzs_model_of_two_lines_gives_the_sum_by_hand() -> None:
     result = ngram("--train", "train.txt", "--order", "3", "test.txt")
     logprob = float(result.stdout.split("logprob= ")[1].split(" ")[0])
     # a, b after <s> a, </s> after a b; c, zz, </s> after nothing that is known: lmplz's figures.
@@ -47,7 +47,7 @@ def test_lmplzs_model_of_two_lines_gives_the_sum_by_hand(folder: Path) -> None:
     assert logprob == pytest.approx(by_hand, abs=1e-5)
 
 
-def test_debug_2_tells_the_lengths_of_ngrams_and_keeps_the_rest_off_stdout(folder: Path) -> None:
+def test_debug_2_tells_the_lengths_of_ngrams_and_keeps_the_rest_off_stdout() -> None:
     result = ngram("--train", "train.txt", "--order", "3", "test.txt", "--debug", "2")
     lines = result.stdout.splitlines()
     assert lines[0] == "a b"
@@ -57,7 +57,7 @@ def test_debug_2_tells_the_lengths_of_ngrams_and_keeps_the_rest_off_stdout(folde
     assert "signature: charlm:" in result.stderr
 
 
-def test_kenlms_layout_has_ids_and_lengths(folder: Path) -> None:
+def test_kenlms_layout_has_ids_and_lengths() -> None:
     result = ngram("--train", "train.txt", "--order", "3", "test.txt", "--format", "kenlm")
     first = result.stdout.splitlines()[0].split("\t")
     assert [field.rsplit(" ", 1)[0] for field in first[:3]] == ["a=3 2", "b=4 3", "</s>=2 3"]
@@ -72,7 +72,7 @@ def test_a_model_is_kept_and_its_size_said(folder: Path) -> None:
     assert result.stderr.splitlines()[-1] == f"a.arpa: {size} bytes"
 
 
-def test_of_a_pipe_no_size_is_said(folder: Path) -> None:
+def test_of_a_pipe_no_size_is_said() -> None:
     reader, writer = os.pipe()
     result = ngram("--train", "train.txt", "--out", f"/dev/fd/{writer}", "--order", "2")
     os.close(writer)
@@ -82,7 +82,7 @@ def test_of_a_pipe_no_size_is_said(folder: Path) -> None:
     assert " bytes" not in result.stderr
 
 
-def test_json_is_one_object(folder: Path) -> None:
+def test_json_is_one_object() -> None:
     result = ngram("--data", ".", "--order", "3", "--json")
     value = json.loads(result.stdout)
     assert list(value) == ["model", "out", "n_bytes", "texts"]
@@ -158,7 +158,7 @@ def test_denominators_leave_out_what_gets_no_probability_and_one_line_says_so(
     assert value["texts"][0]["sentence"]["n_left_out"] == 3
 
 
-def test_where_nothing_is_left_out_nothing_is_said_of_it(folder: Path) -> None:
+def test_where_nothing_is_left_out_nothing_is_said_of_it() -> None:
     assert "left out" not in ngram("--train", "train.txt", "test.txt").stdout
 
 
@@ -177,7 +177,7 @@ def test_words_that_a_smaller_vocabulary_hides_from_a_model_are_named(folder: Pa
     assert "is lost" not in ngram("--train", "big.txt", "--vocab", "v.json", "test.txt").stdout
 
 
-def test_sentences_without_marks_have_their_words_as_denominator(folder: Path) -> None:
+def test_sentences_without_marks_have_their_words_as_denominator() -> None:
     ngram("--train", "train.txt", "--out", "a.arpa", "--order", "2")
     result = ngram("--lm", "a.arpa", "test.txt", "--no-sentence-marks")
     lines = [re.sub(" +", " ", line).strip() for line in result.stdout.splitlines()]

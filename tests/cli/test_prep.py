@@ -93,7 +93,7 @@ def test_prep_and_the_public_function_write_the_same_corpus(raw: Path) -> None:
         assert Path("c", name).read_bytes() == Path("d", name).read_bytes()
 
 
-def test_the_example_in_the_help_runs(raw: Path) -> None:
+def test_the_example_in_the_help_runs() -> None:
     example = re.search(r"^ *charlm (prep .*)$", command.__doc__ or "", re.M)
     assert example
     arguments = shlex.split(example[1])
@@ -110,7 +110,7 @@ def test_the_example_in_the_help_runs(raw: Path) -> None:
         ("prep folder --out c", "folder: is a folder; expected files; name those in it"),
     ],
 )
-def test_a_folder_is_one_line_that_names_its_texts(raw: Path, arguments: str, message: str) -> None:
+def test_a_folder_is_one_line_that_names_its_texts(arguments: str, message: str) -> None:
     Path("test.txt").write_text("mine")
     Path("folder").mkdir()
     result = runner.invoke(app, shlex.split(arguments))
@@ -118,7 +118,7 @@ def test_a_folder_is_one_line_that_names_its_texts(raw: Path, arguments: str, me
     assert not Path("c").exists()
 
 
-def test_a_text_that_is_marked_up_is_told_so_on_stderr(raw: Path) -> None:
+def test_a_text_that_is_marked_up_is_told_so_on_stderr() -> None:
     lines = (f"\\tx kari na {n}\n\\mb kari na {n}\n\n" for n in range(9))
     Path("toolbox.txt").write_text("".join(lines))
     result = runner.invoke(app, ["prep", "toolbox.txt", "--out", "c"])

@@ -21,11 +21,10 @@ REFS = "u the Dog\nv a bird sat\n"
 
 
 @pytest.fixture(autouse=True)
-def at_home(at_home: Path) -> Path:
+def at_home(at_home: Path) -> None:
     """A folder with lists, references and the run `exp/first`."""
     Path("lists.tsv").write_text(LISTS)
     Path("refs").write_text(REFS)
-    return at_home
 
 
 def ask(*arguments: str) -> Result:

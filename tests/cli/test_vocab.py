@@ -61,13 +61,13 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["vocab", *arguments])
 
 
-def test_vocab_prints_sizes_splits_and_longest_words(corpus: Path) -> None:
+def test_vocab_prints_sizes_splits_and_longest_words() -> None:
     result = run("--data", "corpus", "--max-word-length", "5")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == PRINTED
 
 
-def test_vocab_prints_the_number_of_morphs_and_how_many_a_word_has(corpus: Path) -> None:
+def test_vocab_prints_the_number_of_morphs_and_how_many_a_word_has() -> None:
     Path("morphs.tsv").write_text("cccc\tcc + cc\nddd\tdd d\n")
     result = run("--data", "corpus", "--morphs", "morphs.tsv", "--json")
     assert json.loads(result.stdout)["n_morphs"] == 3
@@ -78,13 +78,13 @@ def test_vocab_prints_the_number_of_morphs_and_how_many_a_word_has(corpus: Path)
     assert printed[6] == "        3  of the words are cut into single letters"
 
 
-def test_json_is_one_object_with_what_the_library_returns(corpus: Path) -> None:
+def test_json_is_one_object_with_what_the_library_returns() -> None:
     result = run("--data", "corpus", "--min-count", "3", "--json")
     expected = charlm.vocab(data="corpus", min_count=3).to_dict()
     assert json.loads(result.stdout) == expected
 
 
-def test_the_command_and_the_public_function_write_the_same_file(corpus: Path) -> None:
+def test_the_command_and_the_public_function_write_the_same_file() -> None:
     options = {
         **{"size": 9, "min_count": 1, "min_char_count": 3, "max_word_length": 4},
         "morphs": "sentencepiece:20",
@@ -107,14 +107,14 @@ def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:
     assert run("--data", "corpus", "--min-count", "1").stderr == ""
 
 
-def test_a_text_with_marks_at_its_words_is_told_so_on_stderr(corpus: Path) -> None:
+def test_a_text_with_marks_at_its_words_is_told_so_on_stderr() -> None:
     Path("corpus/train.txt").write_text("one, two; one, two; three three\n")
     result = run("--data", "corpus", "--json")
     assert json.loads(result.stdout)["n_words"] == 5
     assert result.stderr.startswith("note: 67% of the words end in a mark (one, two;) and are ")
 
 
-def test_noise_of_a_list_that_the_text_lacks_is_told(corpus: Path) -> None:
+def test_noise_of_a_list_that_the_text_lacks_is_told() -> None:
     Path("words.txt").write_text("a 1\n!SIL 2\n[a] 3\n[b] 4\n[c] 5\n[d] 6\n")
     result = run("--data", "corpus", "--words", "words.txt")
     assert result.stderr == (
@@ -123,7 +123,7 @@ def test_noise_of_a_list_that_the_text_lacks_is_told(corpus: Path) -> None:
     )
 
 
-def test_the_example_in_the_help_runs(corpus: Path) -> None:
+def test_the_example_in_the_help_runs() -> None:
     examples = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
     assert len(examples) == 3
     Path("lang").mkdir()

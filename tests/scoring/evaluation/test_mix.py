@@ -36,7 +36,7 @@ TOKENS = ("a", "b", "</s>", "<unk>", "</s>")
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> None:
     """A working folder with a text, a corpus, two files of scores, a run and a unigram model."""
     monkeypatch.chdir(tmp_path)
     uniform.rename("run")
@@ -47,7 +47,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> Path
     Path("corpus/test.txt").write_text(TEXT)
     write("x", [0.5, 0.25, 0.5, 0.1, 0.5])
     write("y", [0.25, 0.5, 0.25, 0.2, 0.25])
-    return tmp_path
 
 
 def write(name: str, probs: list[float], *, words: tuple[str, ...] = TOKENS) -> None:

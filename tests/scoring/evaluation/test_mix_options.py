@@ -12,7 +12,7 @@ SCORES = "\tp( </s> | <s> ) \t= [2gram] 0.5 [ -0.30103 ]\n"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> None:
     """A working folder with a text, a corpus, two files of scores, a run and a unigram model."""
     monkeypatch.chdir(tmp_path)
     uniform.rename("run")
@@ -21,7 +21,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> Path
     Path("corpus").mkdir()
     for split in ("valid", "test"):
         Path(f"corpus/{split}.txt").write_text("a b\n")
-    return tmp_path
 
 
 NO_TEXT = "a model, and no text to score; expected --data DIR or --text FILE"

@@ -36,13 +36,12 @@ OF_ARPA = [-0.25, -2.0, -0.5, -1.0, -0.5]
 SRILM = "a\n\tp( a | <s> ) \t= [2gram] 0.1 [ -1 ]\n\tp( </s> | a ...) \t= [2gram] 0.1 [ -1 ]\n"
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A working folder with a text and a unigram model."""
     monkeypatch.chdir(tmp_path)
     Path("text").write_text(TEXT)
     Path("lm").write_text(ARPA)
-    return tmp_path
 
 
 def asked(
@@ -100,7 +99,7 @@ def test_a_folder_is_a_run_and_standard_input_holds_scores(run: Path) -> None:
     assert kind_of("-") == "scores"
 
 
-def test_a_folder_that_is_no_run_is_called_so(here: Path) -> None:
+def test_a_folder_that_is_no_run_is_called_so() -> None:
     Path("corpus").mkdir()
     with pytest.raises(DataError) as caught:
         kind_of("corpus")
@@ -116,7 +115,7 @@ def test_an_exported_model_is_called_one(tmp_path: Path) -> None:
         kind_of(tmp_path)
 
 
-def test_a_missing_stream_is_named(here: Path) -> None:
+def test_a_missing_stream_is_named() -> None:
     with pytest.raises(DataError) as caught:
         kind_of("none")
     assert str(caught.value) == (
@@ -124,7 +123,7 @@ def test_a_missing_stream_is_named(here: Path) -> None:
     )
 
 
-def test_an_ngram_model_scores_each_sentence_from_its_start(here: Path) -> None:
+def test_an_ngram_model_scores_each_sentence_from_its_start() -> None:
     ((scores,),) = asked("lm", texts=["text"])
     assert (scores.source, scores.words) == ("lm", WORDS)
     assert scores.log10_probs == pytest.approx(OF_ARPA)
@@ -132,9 +131,7 @@ def test_an_ngram_model_scores_each_sentence_from_its_start(here: Path) -> None:
     assert scores.signature == result.signatures["sentence"]
 
 
-def test_a_text_that_is_read_in_blocks_has_the_same_scores(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_is_read_in_blocks_has_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("text").write_text(TEXT * 3)
     whole = asked("lm", texts=["text"])[0][0]
     monkeypatch.setattr(text_perplexity, "BLOCK", 1)  # every sentence is a block
@@ -144,14 +141,14 @@ def test_a_text_that_is_read_in_blocks_has_the_same_scores(
     assert scores.log10_probs == pytest.approx(OF_ARPA * 3)
 
 
-def test_a_word_that_an_ngram_model_lacks_may_get_nothing(here: Path) -> None:
+def test_a_word_that_an_ngram_model_lacks_may_get_nothing() -> None:
     Path("lm").write_text(ARPA.replace("-1\t<unk>\n", "").replace("1=5", "1=4"))
     ((scores,),) = asked("lm", texts=["text"])
     assert scores.words == WORDS
     assert scores.log10_probs == pytest.approx([-0.25, -2.0, -0.5, -math.inf, -0.5])
 
 
-def test_a_run_scores_a_text_as_an_evaluation_does(here: Path, run: Path) -> None:
+def test_a_run_scores_a_text_as_an_evaluation_does(run: Path) -> None:
     for state in ("carried", "sentence"):
         ((scores,),) = asked(run, texts=["text"], state=state)
         (result,) = evaluate(run, files=["text"], state=state, device="cpu")
@@ -160,9 +157,7 @@ def test_a_run_scores_a_text_as_an_evaluation_does(here: Path, run: Path) -> Non
         assert scores.signature == result.signatures[state]
 
 
-def test_a_run_reads_the_text_in_its_own_normalisation(
-    here: Path, saved_run: Callable[..., Path]
-) -> None:
+def test_a_run_reads_the_text_in_its_own_normalisation(saved_run: Callable[..., Path]) -> None:
     Path("text").write_text("A b\n")
     run = saved_run("zeros", normalisation=Normalisation(lower=True))
     ((scores,),) = asked(run, texts=["text"])
@@ -170,7 +165,7 @@ def test_a_run_reads_the_text_in_its_own_normalisation(
 
 
 def test_an_ngram_model_reads_the_text_as_the_run_beside_it_does(
-    here: Path, saved_run: Callable[..., Path]
+    saved_run: Callable[..., Path],
 ) -> None:
     Path("text").write_text("A zz\nb J\n")
     Path("lm").write_text(ARPA.replace("1=5", "1=6").replace("-2\tb", "-2\tb\n-3\tzz"))
@@ -185,9 +180,7 @@ def test_an_ngram_model_reads_the_text_as_the_run_beside_it_does(
     assert (alone.n_wasted, of_run.n_wasted, of_ngram.n_wasted) == (0, 0, 1)
 
 
-def test_words_that_only_an_ngram_model_knows_are_counted_text_by_text(
-    here: Path, run: Path
-) -> None:
+def test_words_that_only_an_ngram_model_knows_are_counted_text_by_text(run: Path) -> None:
     Path("lm").write_text(ARPA.replace("1=5", "1=6").replace("-2\tb", "-2\tb\n-3\tzz"))
     Path("more").write_text("zz zz a yy <unk> <unk>:zz\n")
     Path("none").write_text("a b\n")
@@ -196,7 +189,7 @@ def test_words_that_only_an_ngram_model_knows_are_counted_text_by_text(
 
 
 def test_runs_of_different_rules_leave_an_ngram_model_nothing_to_follow(
-    here: Path, saved_run: Callable[..., Path]
+    saved_run: Callable[..., Path],
 ) -> None:
     runs = [saved_run("zeros"), saved_run("random", normalisation=Normalisation(lower=True))]
     with pytest.raises(ConfigError) as caught:
@@ -209,7 +202,7 @@ def test_runs_of_different_rules_leave_an_ngram_model_nothing_to_follow(
     assert first.words == second.words == WORDS
 
 
-def test_every_text_has_the_answers_of_all_in_their_order(here: Path, uniform: Path) -> None:
+def test_every_text_has_the_answers_of_all_in_their_order(uniform: Path) -> None:
     Path("other").write_text("b\n")
     stages: list[str] = []
     texts = asked(uniform, "lm", texts=["text", "other"], on_stage=stages.append)
@@ -221,13 +214,13 @@ def test_every_text_has_the_answers_of_all_in_their_order(here: Path, uniform: P
     assert stages == ["scoring text and other with lm", f"scoring text and other with {uniform}"]
 
 
-def test_a_file_of_scores_needs_no_text(here: Path) -> None:
+def test_a_file_of_scores_needs_no_text() -> None:
     Path("scores").write_text(SRILM)
     ((scores,),) = asked("scores", texts=[])
     assert scores.words == ("a", "</s>")
 
 
-def test_an_empty_text_is_refused(here: Path) -> None:
+def test_an_empty_text_is_refused() -> None:
     Path("text").write_text("")
     with pytest.raises(DataError) as caught:
         asked("lm", texts=["text"])

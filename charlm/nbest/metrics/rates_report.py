@@ -31,9 +31,6 @@ class Rate:
     insertions: int | None = None
     n_tokens: int | None = None  # words or characters of the references
 
-    def to_dict(self) -> dict[str, float | int | None]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class RateReport:
@@ -89,7 +86,7 @@ class RateReport:
     def to_dict(self) -> dict[str, object]:
         return {
             **asdict(self),
-            "oracles": {str(depth): rate.to_dict() for depth, rate in self.oracles.items()},
+            "oracles": {str(depth): asdict(rate) for depth, rate in self.oracles.items()},
             "share_of_lists": self.share_of_lists,
             "share_of_lists_in_first": self.share_of_lists_in_first,
             "grows": self.grows,

@@ -12,7 +12,7 @@ the same one.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -41,9 +41,6 @@ class Significance:
     n_units: int  # few of them make a poor interval
     samples: int
     seed: int
-
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def groups_of(lists: Sequence[NbestList]) -> tuple[list[str], Unit]:

@@ -89,7 +89,7 @@ def test_bleu_has_no_edits_and_no_share_of_the_lists() -> None:
     nbest = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
     references = {"u": nbest.hypotheses[1].words}
     result = report([nbest], [Rescored(nbest)], references=references, metric=Bleu())
-    assert result.first.to_dict()["substitutions"] is None
+    assert result.first.substitutions is None
     assert result.share_of_lists is None
     assert result.oracle.error == pytest.approx(0.0)
     assert 0 < result.first.error < result.worst.error

@@ -6,7 +6,7 @@ tokens of a sentence depend on each other, so sentences are drawn and not tokens
 some of the tokens are measured.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,6 @@ class Difference:
     low: float | None
     high: float | None
     first_better: float  # share of the draws
-
-    def to_dict(self) -> dict[str, float | None]:
-        return asdict(self)
 
 
 class PairedBootstrap:

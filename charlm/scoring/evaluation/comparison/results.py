@@ -64,8 +64,8 @@ class Pair:
         return {
             "first": self.first,
             "second": self.second,
-            **{state: difference.to_dict() for state, difference in self.by_state.items()},
-            "by_band": {band: found.to_dict() for band, found in self.by_band.items()},
+            **{state: asdict(difference) for state, difference in self.by_state.items()},
+            "by_band": {band: asdict(found) for band, found in self.by_band.items()},
         }
 
 

@@ -148,13 +148,9 @@ class StatefulModel:
         """
         self._check(state, words)
         ids = self._ids(words)
-        place, rows = state._at
-        if place.log_probs_NV is not None:
-            log_probs = place.log_probs_NV[rows, ids]
-        else:
-            log_probs = self._steps.log_probs(place.position, rows=rows, words=ids)
         known = ids != UNK
-        log_probs = log_probs + self.spelled(words, known)
+        log_probs = self._log_probs(state, ids) + self.spelled(words, known)
+        place, rows = state._at
         position = self._steps.read(place.position, rows=rows, tokens=words, words=ids)
         behind = State(self, _Place(position, len(words)), np.arange(len(words)))
         return Step(log_probs, known, behind)
@@ -167,12 +163,7 @@ class StatefulModel:
             ConfigError: another model's state.
         """
         self._check(state)
-        ends = np.full(len(state), END, np.int64)
-        place, rows = state._at
-        if place.log_probs_NV is not None:
-            log_probs: Floats = place.log_probs_NV[rows, ends]
-            return log_probs
-        return self._steps.log_probs(place.position, rows=rows, words=ends)
+        return self._log_probs(state, np.full(len(state), END, np.int64))
 
     @checked_call
     def log_prob_of_unk(self, state: State) -> Floats:
@@ -181,7 +172,6 @@ class StatefulModel:
         Raises:
             ConfigError: another model's state.
         """
-        self._check(state)
         table, _, rows = self._table(state)
         log_probs: Floats = table[rows, UNK]
         return log_probs
@@ -193,7 +183,6 @@ class StatefulModel:
         Raises:
             ConfigError: another model's state.
         """
-        self._check(state)
         table, _, rows = self._table(state)
         return table[rows]
 
@@ -217,8 +206,17 @@ class StatefulModel:
             place.sums = self._prefixes.sums(table)
         return self._prefixes.log_probs(table, place.sums, rows=rows, prefixes=prefixes)
 
+    def _log_probs(self, state: State, ids: Rows) -> Floats:
+        """The log-probability of one word after each row."""
+        place, rows = state._at
+        if place.log_probs_NV is None:
+            return self._steps.log_probs(place.position, rows=rows, words=ids)
+        log_probs: Floats = place.log_probs_NV[rows, ids]
+        return log_probs
+
     def _table(self, state: State) -> tuple[Floats, _Place, Rows]:
         """The distribution at the state's place, and its rows there; unselected rows drop out."""
+        self._check(state)
         place, rows = state._at
         if place.log_probs_NV is None:
             used, where = np.unique(rows, return_inverse=True)

@@ -114,7 +114,11 @@ class TwoLines:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("of\ntwo", "of two: no such folder; expected a run, which `charlm train` writes"),
+        (
+            "of\ntwo",
+            "of two: no such folder or file; expected a run, which `charlm train` writes, or an "
+            "ARPA file",
+        ),
         (TwoLines(), "model: found of two; expected a path or None"),
     ],
 )

@@ -87,6 +87,7 @@ def _remarks(result: "Mixture") -> list[str]:
     left_out = (
         f"{LEFT_OUT}: tokens to which a row gives nothing; its ppl is over the others, and over "
         "different tokens ppl do not compare"
+        + ("; of a band that holds such tokens it is undefined" if result.bands else "")
     )
     tuned = f"tuned on {result.tuned_on}" if result.tuned_on else "as given"
     signatures = [each for each in result.streams if each.signature]

@@ -226,3 +226,19 @@ def test_published_probabilities_are_told_with_bands_and_what_a_new_stream_gains
         "draws of sentences)\n"
         "the first token is left out, as the probabilities leave it out; all words behind fit\n"
     )
+
+
+def test_a_band_that_a_row_leaves_tokens_out_of_is_said_to_be_undefined() -> None:
+    for place in ("corpus", "valid", "test"):
+        Path(place).mkdir()
+    for split in ("train", "valid", "test"):
+        Path(f"corpus/{split}.txt").write_text("a b\n")
+    for split in ("valid", "test"):
+        Path(split, "m").write_text("0\tb\n0.1\t</s>\n")
+        Path(split, "n").write_text("0.1\tb\n0.5\t</s>\n")
+    result = run_mix("test/m", "test/n", "--data", "corpus", "--bands")
+    assert [line.split() for line in result.stdout.splitlines()[7:9]] == [
+        ["tokens", "1", "1"],
+        ["test/m", "10.00", "undefined"],
+    ]
+    assert "do not compare; of a band that holds such tokens it is undefined\n" in result.stdout

@@ -25,7 +25,7 @@ class Band:
     name: str
     n_tokens: int
     share: float  # of all tokens
-    ppls: tuple[float | None, ...]  # of each system; None: too large for a float
+    ppls: tuple[float | None, ...]  # of each system; None: infinite, or too large for a float
 
     @property
     def best(self) -> float | None:

@@ -280,7 +280,8 @@ def _require_order(ids: Sequence[str], *, name: str) -> None:
     if numbers != counts and counts[0] in (0, 1) and counts == [*range(counts[0], counts[-1] + 1)]:
         raise DataError(
             f"{name}: a line for each list, whose ids are {counts[0]} to {counts[-1]} in another "
-            "order; expected references with ids, or lists in order (sort -s -n -k1,1 LISTS)"
+            "order; expected lists in order, or references with ids "
+            f"(nl -ba -w1 -v{counts[0]} REFS)"
         )
 
 

@@ -214,6 +214,8 @@ def test_lines_without_ids_are_no_references_of_numbered_lists_in_another_order(
     path = written(tmp_path, "".join(f"{word}\n" for word in "abcdefghijkl"))
     with pytest.raises(DataError, match=r"refs: a line for each list, whose ids are 0 to 11 in an"):
         read(path, sorted(map(str, range(12))))
+    with pytest.raises(DataError, match=r"or references with ids \(nl -ba -w1 -v1 REFS\)$"):
+        read(path, sorted(map(str, range(1, 13))))
     assert read(path, [*map(str, range(12))])["2"] == ("c",)
     assert read(path, [*map(str, range(50, 38, -1))])["50"] == ("a",)
 

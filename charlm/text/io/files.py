@@ -69,9 +69,7 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
         OSError: as the system gave it; a closed standard input names itself.
     """
     if str(path) == "-":
-        if sys.stdin is None:  # Python's way to say that the caller closed it
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), display_name(path))
-        yield from _decompressed(_watched(sys.stdin.buffer, digest), display_name(path))
+        yield from _decompressed(_watched(_standard_input(), digest), display_name(path))
         return
     if Path(path).is_dir():
         raise DataError(f"{path}: is a folder; expected a file")
@@ -100,6 +98,16 @@ def name_in_utf8(path: str | Path) -> Iterator[str]:
 def display_name(path: str | Path) -> str:
     """How messages call a file."""
     return "standard input" if str(path) == "-" else str(path)
+
+
+def _standard_input() -> BinaryIO:
+    """Standard input as bytes, also where a program has put a text or bytes of its own there."""
+    if sys.stdin is None:  # Python's way to say that the caller closed it
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), display_name("-"))
+    raw: Any = getattr(sys.stdin, "buffer", None)  # `io.StringIO` has none
+    if raw is None:
+        raw = io.BytesIO(sys.stdin.read().encode())
+    return cast(BinaryIO, raw if hasattr(raw, "peek") else io.BufferedReader(raw))
 
 
 def _watched(raw: BinaryIO, digest: Digest | None) -> BinaryIO:

@@ -4,6 +4,7 @@ import bz2
 import errno
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import os
@@ -111,6 +112,16 @@ def test_a_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(OSError) as caught:
         list(read_lines("-"))
     assert (caught.value.errno, caught.value.filename) == (errno.EBADF, "standard input")
+
+
+@pytest.mark.parametrize(
+    "stream", [io.StringIO("é b\nc\n"), io.TextIOWrapper(io.BytesIO("é b\nc\n".encode()))]
+)
+def test_a_program_may_put_a_text_or_bytes_of_its_own_into_standard_input(
+    stream: io.TextIOBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", stream)
+    assert list(read_lines("-")) == [(1, "é b"), (2, "c")]
 
 
 def test_json_comes_back_as_it_went(tmp_path: Path) -> None:

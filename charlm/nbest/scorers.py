@@ -15,6 +15,7 @@ from charlm.ngram.word_ids import UNK
 from charlm.text.corpus.tokens import UNK_WORD
 
 LogProbs = npt.NDArray[np.float64]
+Answers = Sequence[Sequence[float] | npt.NDArray[np.floating]]  # of a user's own function
 
 
 class NgramScorer:
@@ -141,7 +142,7 @@ class FunctionScorer:
 
     @checked_call
     def __init__(
-        self, function: Callable[[Sequence[Words]], Sequence[Sequence[float]]], *, name: str = "own"
+        self, function: Callable[[Sequence[Words]], Answers], *, name: str = "own"
     ) -> None:
         self.function = function
         self.name = name

@@ -186,7 +186,7 @@ def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownW
         n_unknown_types=len(unknown),
         remedies=tuple(remedies),
         unexplained=tuple(unexplained[:N_SHOWN]),
-        oddities=tuple(oddities(counts.most_common())),
+        oddities=tuple(oddities(counts.most_common(), unicode=inventory.normalisation.unicode)),
     )
 
 

@@ -163,3 +163,12 @@ def test_the_rule_that_makes_most_tokens_known_comes_first_and_a_spelled_unk_is_
     more = [("The", 3), *((f"{n},000", 2) for n in range(1, 4))]
     found, _ = explained(more, known, rules=RULES, n_unknown=9)
     assert [each.rule for each in found] == ["numbers", "case"]
+
+
+@pytest.mark.parametrize(("unicode", "kinds"), [("none", ["not in NFC"]), ("NFD", [])])
+def test_the_unicode_form_of_the_vocabulary_is_not_odd(
+    tmp_path: Path, unicode: str, kinds: list[str]
+) -> None:
+    words = inventory_of([["cafe\u0301"]] * 2, normalisation=Normalisation(unicode=unicode))
+    (tmp_path / "t").write_text("cafe\u0301\n")
+    assert [each.kind for each in unknown_words(words, [tmp_path / "t"]).oddities] == kinds

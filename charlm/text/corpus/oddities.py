@@ -69,11 +69,12 @@ class Finding:
         return {"kind": self.kind, "n_tokens": self.n_tokens, "words": self.words}
 
 
-def oddities(types: Iterable[tuple[str, int]]) -> list[Finding]:
+def oddities(types: Iterable[tuple[str, int]], *, unicode: str = "none") -> list[Finding]:
     """What is odd about these words with their counts, the most frequent first.
 
     Of two habits that mean the same (apostrophes, capital words), the rarer one is the oddity, and
-    only if it is rare: a language may have both.
+    only if it is rare: a language may have both. A Unicode form other than NFC is odd unless the
+    words were brought to it.
     """
     found: dict[str, Finding] = {}
     apostrophes: dict[str, Finding] = {}
@@ -93,7 +94,7 @@ def oddities(types: Iterable[tuple[str, int]]) -> list[Finding]:
                     note(found, kind, word=word, count=count)
             if len(scripts_of(word)) > 1:
                 note(found, "letters of two scripts", word=word, count=count)
-            if unicodedata.normalize("NFC", word) != word:
+            if unicode == "none" and unicodedata.normalize("NFC", word) != word:
                 note(found, "not in NFC", word=word, count=count)
         if MIXED_CASE.fullmatch(word):
             note(found, "capitals within a word", word=word, count=count)

@@ -142,7 +142,7 @@ def prep(options: PrepOptions) -> PrepResult:
                 drops={why: sum(each.drops[why] for each in all_cleaned) for why in REASONS},
                 replaced=sum(each.n_replaced for each in all_cleaned),
                 unwanted=dict(sum((each.unwanted for each in all_cleaned), Counter())),
-                oddities=tuple(oddities(types.most_common())),
+                oddities=tuple(oddities(types.most_common(), unicode=options.unicode)),
                 signs=signs,
                 stopped_after_tokens=raw.n_words if raw.has_stopped else None,
                 counts=counts,

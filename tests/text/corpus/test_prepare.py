@@ -358,3 +358,14 @@ def test_a_map_is_read_once_for_all_files_so_that_a_pipe_will_do(
         prep(raw, out=tmp_path / "c", valid=raw, test=raw, map="-")
     assert [text[:15] for text in read(tmp_path / "c").values()] == ["this is verse 0"] * 3
     assert corpus_normalisation(tmp_path / "c").map == (("line", "verse"),)
+
+
+@pytest.mark.parametrize(
+    ("unicode", "kinds"), [("none", ["not in NFC"]), ("NFD", []), ("NFKD", [])]
+)
+def test_the_unicode_form_that_was_asked_for_is_not_odd(
+    tmp_path: Path, unicode: str, kinds: list[str]
+) -> None:
+    (tmp_path / "raw").write_text("cafe\u0301 ole\u0301\n" * 3)
+    result = prep(tmp_path / "raw", out=tmp_path / "c", unicode=unicode)
+    assert [each.kind for each in result.oddities] == kinds

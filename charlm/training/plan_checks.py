@@ -58,7 +58,8 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
     if recipe.oov_input == "spelling" and not model.encoder.reads_spelling:
         raise ConfigError(
             "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder "
-            f"{plan.settings['encoder']['type']!r} reads no spelling"
+            f"{plan.settings['encoder']['type']!r} reads no spelling; use --set "
+            "recipe.oov_input=unk"
         )
     if plan.stored and (plan.folder / RESUME).is_file():
         check_header(model, plan.folder / RESUME, prefix="model.")

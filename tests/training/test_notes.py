@@ -323,6 +323,6 @@ def test_a_word_model_cannot_be_told_to_read_spellings(
         train_toy(arch="word-small", overrides=["recipe.oov_input=spelling"])
     assert str(caught.value) == (
         "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder 'word' reads "
-        "no spelling"
+        "no spelling; use --set recipe.oov_input=unk"
     )
     assert not (tmp_path / "run").exists()

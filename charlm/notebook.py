@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from charlm.text.corpus.tokens import END_WORD
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD, form_of
 
 BITS = math.log2(10)  # bits per unit of log10
 MOST_BITS = 16.0  # has the strongest colour: a chance of one in 65,536
@@ -46,8 +46,12 @@ def coloured_html(sentences: Iterable[tuple[Sequence[str], Sequence[float]]]) ->
 
 
 def runs_from_right(words: Sequence[str]) -> bool:
-    """Whether a sentence is written from right to left, judged by its first letter."""
-    letter = next((each for word in words for each in word if each.isalpha()), "")
+    """Whether a sentence is written from right to left, judged by its first letter.
+
+    Those of `<unk>` and of `<unk>:form` before the form are none of the text's.
+    """
+    forms = (form_of(word) for word in words if word != UNK_WORD)
+    letter = next((each for form in forms for each in form if each.isalpha()), "")
     return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
 
 

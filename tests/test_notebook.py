@@ -42,7 +42,12 @@ def test_the_less_a_word_was_expected_the_stronger_its_colour_up_to_a_limit() ->
 
 @pytest.mark.parametrize(
     ("words", "direction"),
-    [(["1", "\u0645\u0627", "a"], "rtl"), (["1", "a", "\u0645"], "ltr"), (["1", "."], "ltr")],
+    [
+        (["1", "\u0645\u0627", "a"], "rtl"),
+        (["1", "a", "\u0645"], "ltr"),
+        (["1", "."], "ltr"),
+        (["<unk>", "<unk>:\u0645\u0627", "a"], "rtl"),
+    ],
 )
 def test_a_sentence_runs_as_its_first_letter_does(words: list[str], direction: str) -> None:
     (paragraph,) = ET.fromstring(f"<div>{coloured_html([(words, (1.0,) * 4)])}</div>")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.word_ids import END
+from charlm.ngram.word_ids import END, UNK
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
@@ -21,6 +21,7 @@ from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
+from charlm.text.corpus.tokens import UNK_WORD, is_literal_unk
 
 ORDER = 5  # of Kneser–Ney
 SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
@@ -139,7 +140,8 @@ def extreme_sentences(
 ) -> tuple[tuple[ScoredLine, ...], tuple[ScoredLine, ...]]:
     """The `n` hardest and the `n` easiest sentences of 5 to 40 words, by log10 probability a token.
 
-    A sentence that occurs more than once is shown once.
+    A sentence that occurs more than once is shown once. A word outside the vocabulary is written
+    `<unk>:form`: the number is that of `<unk>`, and says nothing of the word.
     """
     ends = np.flatnonzero(scores.targets == END) + 1
     found: dict[tuple[str, ...], ScoredLine] = {}
@@ -148,7 +150,11 @@ def extreme_sentences(
     ):
         if SHORTEST <= len(words) <= LONGEST:
             log10s = tuple(scores.log10s[first:last].tolist())
-            found.setdefault(tuple(words), ScoredLine(line, tuple(words), log10s))
+            shown = tuple(
+                f"{UNK_WORD}:{word}" if target == UNK and not is_literal_unk(word) else word
+                for word, target in zip(words, scores.targets[first : last - 1], strict=True)
+            )
+            found.setdefault(tuple(words), ScoredLine(line, shown, log10s))
     ranked = sorted(found.values(), key=lambda each: (each.mean, each.line))
     easiest = sorted(ranked[n:], key=lambda each: (-each.mean, each.line))[:n]
     return tuple(ranked[:n]), tuple(easiest)

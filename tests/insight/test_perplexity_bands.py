@@ -21,7 +21,7 @@ from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import results_as_json, sentences_as_json
 from charlm.insight.report_options import ReportOptions
 from charlm.insight.text_reading import TextReading, extreme_sentences
-from charlm.ngram.word_ids import END
+from charlm.ngram.word_ids import END, UNK
 from charlm.run.folder import LOG
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
 from charlm.scoring.evaluation.comparison.scores import Scores
@@ -121,6 +121,14 @@ def test_sentences_of_5_to_40_words_are_shown(n_words: int, n_shown: int) -> Non
     words, values = ["a"] * n_words, [-1.0] * (n_words + 1)
     hardest, _ = extreme_sentences([words], scores_of([values]), n=2)
     assert len(hardest) == n_shown
+
+
+def test_words_outside_the_vocabulary_are_marked_for_the_number_is_that_of_unk() -> None:
+    words = ["a", "zebra", "<unk>", "<unk>:gnu", "b"]
+    scores = scores_of([[-1.0] * 6])
+    scores.targets[1:4] = UNK
+    ((sentence,), _) = extreme_sentences([words], scores, n=2)
+    assert sentence.words == ("a", "<unk>:zebra", "<unk>", "<unk>:gnu", "b")
 
 
 def test_a_sentence_is_never_among_both_the_hardest_and_the_easiest() -> None:

@@ -18,7 +18,7 @@ const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\
 
 /** Of a sentence, by its first letter; the words themselves are kept apart from it. */
 function directionOf(words) {
-  const [first] = words.join(" ").match(/\p{L}/u) ?? [""];
+  const [first] = words.join(" ").replaceAll("<unk>", "").match(/\p{L}/u) ?? [""];
   return FROM_RIGHT.test(first) ? "rtl" : "ltr";
 }
 

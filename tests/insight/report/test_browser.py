@@ -170,6 +170,7 @@ def test_a_page_without_a_text_says_what_is_not_there(
     ("words", "direction"),
     [
         (["1", "שלום", "abc"], "rtl"),
+        (["<unk>", "<unk>:שלום", "abc"], "rtl"),
         (["abc", "שלום"], "ltr"),
         (["—", "1"], "ltr"),
         (["𞤀𞤣𞤤𞤢𞤥", "abc"], "rtl"),

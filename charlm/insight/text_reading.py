@@ -108,8 +108,8 @@ class TextReading:
             *remarks_on_text(self.scores(0, self.states[0]).counts),
             *training,
             *(
-                f"{each.name} was trained otherwise than {first.name}, as which all are read: "
-                f"{READ[self.states[0]]}"
+                f"{each.name} was trained otherwise than {first.name}, and is read as {first.name} "
+                f"was: {READ[self.states[0]]}"
                 for each in self.members
                 if each.learned_single_sentences != first.learned_single_sentences
             ),

@@ -173,7 +173,7 @@ def test_a_model_of_single_sentences_is_shown_as_it_was_trained(
     assert_positions_sum_up(reading, {0: "sentence", 2: "carried"})
     title = draw("bands", subject).figure.axes[0].get_title()
     assert title.endswith("\ntest text, 14 tokens, by sentence")
-    assert "tiny was trained otherwise than single, as which all are read: by sentence" in (
+    assert "tiny was trained otherwise than single, and is read as single was: by sentence" in (
         reading.notes
     )
     results: Any = results_as_json(subject)

@@ -170,7 +170,10 @@ def minimal_pairs(options: PairOptions) -> PairResult:
 
 def _columns(items: Items, names: str) -> tuple[str, str]:
     if items.is_text:
-        raise ConfigError("--pairs: found a text; expected a table with two columns of sentences")
+        raise ConfigError(
+            "--pairs: found a text; expected a table with two columns of sentences, or --format "
+            "csv, tsv or jsonl"
+        )
     columns = names.split(",")
     if names == PAIR_COLUMNS and not {*columns} <= {*items.columns}:
         raise ConfigError(

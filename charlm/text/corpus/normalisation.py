@@ -11,8 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache, cached_property, lru_cache, partial
-from inspect import unwrap
+from functools import cache, cached_property, partial
 from itertools import chain, groupby
 from typing import Any, Literal, cast
 
@@ -26,7 +25,7 @@ TOKENISERS = ("none", "simple")
 PUNCTUATION = ("keep", "drop")
 MARKERS = frozenset(("<unk>", "<s>", "</s>"))
 SPELLED_UNK = "<unk>:"
-CACHED_WORDS = 1 << 16  # words come again and again: Russian is tokenised four times as fast
+CACHED_WORDS = 1 << 16  # words come again and again; of so many a table is begun anew
 
 # What numbers are, with Arabic decimal and thousands marks: 3.14  1,000  -5  .5  10:30  1990-91
 NUMBER = re.compile(r"[+\-\u2212]?[.,]?\d+(?:[.,:/\-\u2013\u066b\u066c]\d+)*")
@@ -104,13 +103,17 @@ class Normalisation:
         line = self.compose(line)
         # The byte order mark and CR that a file's reader would take off the finished line.
         tokens = split_words(line.lstrip(" \t\ufeff").rstrip(" \t\r"))
-        if self.tokenise == "simple" and not line.isascii():
+        simple = self.tokenise == "simple"
+        if simple and not line.isascii() and IGNORED_MARKS.search(line):
             tokens = list(filter(None, map(self._without_ignored, tokens)))
-        if self.lower:
-            tokens = self._lowered(tokens)
-        if self.tokenise == "simple":
-            cut = [(simple_tokens if len(each) <= LONG else _long_tokens)(each) for each in tokens]
-            tokens = list(chain.from_iterable(cut))
+        if self.lower or simple:
+            tokens = _cutting(
+                self.unicode,
+                lower=self.lower,
+                dotless_i=self.dotless_i,
+                numbers=self.numbers,
+                simple=simple,
+            ).each(tokens)
         for name, rule in self._spoken:
             before, tokens = tokens, rule(tokens)
             if changed is not None and tokens != before:
@@ -209,18 +212,7 @@ class Normalisation:
     def _without_ignored(self, token: str) -> str:
         """A token without invisible characters, unless it would then look like a mark."""
         seen = IGNORED_MARKS.sub("", token)
-        is_mark = seen in MARKERS or seen.startswith(SPELLED_UNK)
-        return token if seen == token or is_mark else self.compose(seen)
-
-    def _lowered(self, tokens: list[str]) -> list[str]:
-        kept = {*MARKERS, NUMBER_TOKEN} if self.numbers else MARKERS
-        form, dotless_i = self.unicode, self.dotless_i
-        return [
-            each
-            if each in kept
-            else (_lower if len(each) <= LONG else _lower_long)(each, form, dotless_i)
-            for each in tokens
-        ]
+        return token if seen == token or _is_mark(seen) else self.compose(seen)
 
 
 NO_RULES = Normalisation(unicode="none")
@@ -228,20 +220,54 @@ REQUIRED = ("lower", "unicode", "tokenise", "numbers")  # keys that were always 
 DEFAULTS = {field.name: field.default for field in fields(Normalisation)} | {"map": []}
 
 
-def _each(rule: Callable[[str], Sequence[str]], tokens: Sequence[str]) -> list[str]:
-    """The rule's result for each token; marks and `<unk>:form` are kept."""
-    kept = (
-        (each,)
-        if each in MARKERS or each.startswith(SPELLED_UNK)
-        else (rule if len(each) <= LONG else unwrap(rule))(each)
-        for each in tokens
-    )
-    return list(chain.from_iterable(kept))
+class _WordRule(dict[str, Sequence[str]]):
+    """The tokens that a rule makes of each word; those of junk are not remembered."""
+
+    def __init__(self, rule: Callable[[str], Sequence[str]]) -> None:
+        super().__init__()
+        self._rule = rule
+
+    def __missing__(self, word: str) -> Sequence[str]:
+        tokens = self._rule(word)
+        if len(word) <= LONG:
+            if len(self) >= CACHED_WORDS:
+                self.clear()
+            self[word] = tokens
+        return tokens
+
+    def each(self, words: Sequence[str]) -> list[str]:
+        """The tokens of all words, one after another."""
+        return list(chain.from_iterable(map(self.__getitem__, words)))
 
 
-@lru_cache(CACHED_WORDS)
+@cache
+def _cutting(form: str, *, lower: bool, dotless_i: bool, numbers: bool, simple: bool) -> _WordRule:
+    """Lower-cases and tokenises; it is of no object, so that none is pickled with its words."""
+    kept = {*MARKERS, NUMBER_TOKEN} if numbers else MARKERS
+
+    def cut(word: str) -> Sequence[str]:
+        if lower and word not in kept:
+            word = _lower(word, form, dotless_i)
+        return simple_tokens(word) if simple else (word,)
+
+    return _WordRule(cut)
+
+
+@cache
+def _remembered(rule: Callable[[str], Sequence[str]]) -> _WordRule:
+    return _WordRule(rule)
+
+
+def _each(rule: Callable[[str], Sequence[str]], words: Sequence[str]) -> list[str]:
+    return _remembered(rule).each(words)
+
+
+def _is_mark(word: str) -> bool:
+    return word in MARKERS or word.startswith(SPELLED_UNK)
+
+
 def _without_punctuation(word: str) -> Sequence[str]:
-    if word.isalnum() or CLITIC.fullmatch(word):
+    if word.isalnum() or _is_mark(word) or CLITIC.fullmatch(word):
         return (word,)
     kept = [i for i, each in enumerate(word) if _is_of_word(each)]
     bare = word[kept[0] : kept[-1] + 1] if kept else ""
@@ -252,9 +278,8 @@ def _is_of_word(character: str) -> bool:
     return unicodedata.category(character)[0] in "LNM" or bool(SIGN_OF_WORD.match(character))
 
 
-@lru_cache(CACHED_WORDS)
 def _parts(word: str) -> Sequence[str]:
-    if word.isalnum() or not any(map(str.isalnum, word)):
+    if word.isalnum() or _is_mark(word) or not any(map(str.isalnum, word)):
         return (word,)
     return tuple(filter(None, HYPHEN_WITHIN.split(word)))
 
@@ -265,16 +290,12 @@ def _compose(text: str, form: str) -> str:
     return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC", "NFKD"], form), text)
 
 
-@lru_cache(CACHED_WORDS)
 def _lower(token: str, form: str, dotless_i: bool) -> str:
     if dotless_i:
         token = DOTTED_I.sub("i", token).replace("I", "\u0131")
     while (lowered := _compose(token.lower(), form)) != token:
         token = lowered  # lower-casing can undo a composition (J + caron), and the reverse
     return token
-
-
-_lower_long = _lower.__wrapped__
 
 
 def is_number(token: str) -> bool:
@@ -293,7 +314,6 @@ def is_of_letters(word: str) -> bool:
     )
 
 
-@lru_cache(CACHED_WORDS)
 def simple_tokens(word: str) -> Sequence[str]:
     """A word with its punctuation and symbols split off.
 
@@ -304,14 +324,11 @@ def simple_tokens(word: str) -> Sequence[str]:
     separate, and so does a colon between letters (EU:n). Chinese, Japanese and Thai, which write no
     blanks, are cut at punctuation alone.
     """
-    if word.isalpha() or word in MARKERS or word.startswith(SPELLED_UNK) or CLITIC.fullmatch(word):
+    if word.isalpha() or _is_mark(word) or CLITIC.fullmatch(word):
         return (word,)
     if len(word) > LONG:
         return tokens_of_long(word)
     return (_ascii_pattern() if word.isascii() else _unicode_pattern()).findall(word)
-
-
-_long_tokens = simple_tokens.__wrapped__
 
 
 # Whatever these look at lies within the token (but for one refusal, of a letter after "U.S."):

@@ -256,12 +256,23 @@ def test_time_and_memory_are_bounded_where_a_word_is_junk() -> None:
         lower=True, tokenise="simple", punctuation="drop", split_hyphens=True, map=(("*x", "*"),)
     )
     spoken("")  # lowers its map
-    cached = (rules.simple_tokens, rules._parts, rules._without_punctuation, rules._lower)
-    for each in cached:
-        each.cache_clear()
-    spoken("A" * 300 + ".b B b")  # words beside junk are cached, like those of other lines
-    assert [each.cache_info().currsize for each in cached] == [1, 2, 2, 2]
+    rules._cutting.cache_clear()
+    rules._remembered.cache_clear()
+    spoken("A" * 300 + ".b B b")  # words beside junk are remembered, like those of other lines
+    cutting = rules._cutting("NFC", lower=True, dotless_i=False, numbers=False, simple=True)
+    assert cutting == {"B": ("b",), "b": ("b",)}
+    assert rules._remembered(rules._parts) == {".": (".",), "b": ("b",)}
+    assert rules._remembered(rules._without_punctuation) == {".": (), "b": ("b",)}
     assert spoken._phrases._remembered == {"b": None}
+
+
+def test_words_are_remembered_up_to_a_number_and_no_answer_depends_on_it() -> None:
+    read = rules._WordRule(rules.simple_tokens)
+    words = [f"{number}." for number in range(rules.CACHED_WORDS + 2)]
+    tokens = [token for word in words for token in (word[:-1], ".")]
+    assert read.each(words) == tokens
+    assert list(read) == words[-2:]
+    assert read.each(words[:4]) == tokens[:8]
 
 
 @pytest.mark.parametrize(

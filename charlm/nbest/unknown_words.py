@@ -106,6 +106,11 @@ BARE = Normalisation(unicode="none", punctuation="drop")
 PARTS = Normalisation(unicode="none", split_hyphens=True)
 # The rules that `charlm score` and `tune` offer for the copy that models read.
 LIST_RULES: Rules = {
+    "Unicode form": (
+        RULES["Unicode form"][0],
+        "lists in the form of the model's text, or a run on text that prep has made",
+    ),
+    "apostrophes": RULES["apostrophes"],
     "case": (lambda word: [word.lower()], "--lower"),
     "punctuation": (lambda word: [BARE(word)], "--punctuation drop"),
     "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),

@@ -5,6 +5,7 @@ plain text, so a file counts as plain only if its lines do not look as if they b
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -168,8 +169,9 @@ def own_references(
 def note_differences(
     lists: Sequence[NbestList], references: References, *, notices: Notices
 ) -> None:
-    """Note what makes error rates tell little: words in another case, noise that nobody wrote."""
+    """Note what makes error rates tell little: words written otherwise, noise that nobody wrote."""
     notices.share_in_case = _share_in_case(lists, references)
+    notices.n_in_other_characters = _n_in_other_characters(lists, references)
     notices.noise_without_reference = _noise_without_reference(lists, references)
 
 
@@ -181,6 +183,19 @@ def _share_in_case(lists: Iterable[NbestList], references: References) -> float:
         n_same += len({*first} & {*said})
         n_folded += len({word.casefold() for word in first} & {word.casefold() for word in said})
     return 1 - n_same / n_folded if n_folded > n_same else 0.0
+
+
+def _n_in_other_characters(lists: Iterable[NbestList], references: References) -> int:
+    """The words that first hypotheses have in another Unicode form or apostrophe than is right."""
+    n_words = 0
+    for nbest in lists:
+        first, said = {*nbest.hypotheses[0].words}, {*references[nbest.id]}
+        n_words += len({*map(_composed, first - said)} & {*map(_composed, said - first)})
+    return n_words
+
+
+def _composed(word: str) -> str:
+    return unicodedata.normalize("NFC", word).replace("\u2019", "'")
 
 
 def _noise_without_reference(lists: Iterable[NbestList], references: References) -> list[str]:

@@ -36,6 +36,8 @@ class Notices:
     ids_read_as_words: list[str] = field(default_factory=list)
     # Among the words that first hypotheses and references share, the share that differ in case.
     share_in_case: float = 0.0
+    # Words of first hypotheses that references have in another Unicode form or apostrophe.
+    n_in_other_characters: int = 0
     noise_without_reference: list[str] = field(default_factory=list)  # labels that no reference has
     n_optional: int = 0  # words in parentheses in NIST's references, which sclite lets be left out
     # Options for the lists on the command line that contradict the file of weights.
@@ -59,6 +61,7 @@ class Notices:
             "headings": self.headings,
             "ids_read_as_words": self.ids_read_as_words,
             "share_in_case": self.share_in_case,
+            "n_in_other_characters": self.n_in_other_characters,
             "noise_without_reference": self.noise_without_reference,
             "n_optional": self.n_optional,
             "said_otherwise": self.said_otherwise,

@@ -17,6 +17,7 @@ def advice_on(result: RescoringResult) -> list[str]:
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
     return [
         *_on_case(result),
+        *_on_characters(result),
         *_on_noise(result),
         *_on_optional_words(result),
         *_on_weights(result),
@@ -36,6 +37,17 @@ def _on_case(result: RescoringResult) -> list[str]:
         f"{share:.0%} of the words that the lists share with their references differ from them in "
         "case, and count as errors: the rates tell nothing; write both in one case (--lower is of "
         "what models read)"
+    ]
+
+
+def _on_characters(result: RescoringResult) -> list[str]:
+    """On words that look like those of the references, and count as errors."""
+    n_words = result.notices.n_in_other_characters
+    if not n_words:
+        return []
+    return [
+        f"{n_words} words of the first hypotheses differ from their references' in Unicode form "
+        "(NFC, NFD) or apostrophe (\u2019, ') alone, and count as errors: write both alike"
     ]
 
 

@@ -50,6 +50,8 @@ CHANNEL = rf"(?:[0-9AB]|\S+(?= \S+ {DECIMAL} {DECIMAL} (?:<[^>]*>|(?i:{NOT_SCORE
 STM = re.compile(
     rf"(\S+) {CHANNEL} \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
 )
+# NIST's too, for words: recording, channel, begin and duration, the word, perhaps its confidence.
+CTM = re.compile(rf"\S+ \S+ [0-9]+\.[0-9]+ {DECIMAL} \S+(?: {DECIMAL})?".replace(" ", "[ \t]+"))
 COMMENT = ";;"  # of NIST's formats, text (utt) and STM
 NIST = ("stm", "trn")
 ALTERNATIVES = {"{", "/", "}"}  # NIST's: `{ um / uh }`
@@ -235,6 +237,11 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         return marked
     full = [(number, text) for number, text in full if not text.startswith(COMMENT)]
     refuse_csv_lines([text for _, text in full], name, expected=NO_HEADER)
+    if full and all(CTM.fullmatch(text.rstrip(" \t")) for _, text in full):
+        raise DataError(
+            f"{name}: each line is a word with its times (CTM); expected all words of an utterance "
+            "on one line, as `utt text` or in STM"
+        )
     known = set(ids)
     forms: tuple[ReferenceFormat, ...] = ("trn", "tsv", "kaldi")
     hits = {form: sum(_keyed(form, text)[0] in known for _, text in full) for form in forms}

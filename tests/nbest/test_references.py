@@ -113,6 +113,15 @@ def test_further_columns_are_no_words_of_the_reference(tmp_path: Path) -> None:
         assert found == {"u1": ("we", "know"), "u2": ("yes",)}
 
 
+@pytest.mark.parametrize("confidence", ["", " 0.98"])
+def test_words_with_their_times_are_no_references(confidence: str, tmp_path: Path) -> None:
+    text = f"utt-1 1 0.00 0.3 yes{confidence}\nutt-2 A 1.25 .4 no{confidence}\n"
+    with pytest.raises(DataError, match=r"refs: each line is a word with its times \(CTM\)"):
+        read(written(tmp_path, text), ["utt-1", "utt-2"])
+    digits = read(written(tmp_path, "u1 1 2 3 4\nu2 5 6 7 8\n"), ["u1", "u2"])
+    assert digits["u1"] == ("1", "2", "3", "4")
+
+
 def test_quotes_in_a_field_are_not_of_the_reference(tmp_path: Path) -> None:
     path = written(tmp_path, '\ufeffid,ref\nu1,"yes, ""so"" she\nsaid"\n')
     assert read(path, ["u1"]) == {"u1": ("yes,", '"so"', "she", "said")}

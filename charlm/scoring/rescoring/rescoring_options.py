@@ -319,6 +319,11 @@ class ListOptions(RescoringOptions):
         return False
 
     @property
+    def allow_test_tuning(self) -> bool:
+        """Whether lists that the weights were tuned on may be reported on."""
+        return False
+
+    @property
     def column_names(self) -> tuple[str, ...]:
         """Names of a table's columns."""
         return as_names(self.columns)

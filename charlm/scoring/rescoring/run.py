@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from charlm.errors import ConfigError
 from charlm.nbest.features import OOV, WORDS
+from charlm.nbest.fingerprint import check_not_reported
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import FORMATS as LISTS
 from charlm.nbest.formats import detect, format_of
@@ -63,7 +64,8 @@ class ListRun:
     def __init__(self, options: ListOptions, scorers: Scorers) -> None:
         self.options, self.scorers = options, scorers
         self.notices = Notices()  # on the lists that are opened
-        self._tuned_on = None if options.weights is None else load_weights(options.weights).lists
+        tuned = None if options.weights is None else load_weights(options.weights)
+        self._tuned_on, self._origin = (tuned.lists, tuned.origin) if tuned else (None, None)
 
     def open(
         self, path: str | Path, *, stack: ExitStack
@@ -178,27 +180,38 @@ class ListRun:
         """The references of lists: what was really said.
 
         Raises:
+            ConfigError: the weights were tuned on these lists.
             DataError: a list without a reference; as in the reader of references.
         """
-        may_lack = self.options.allow_missing
+        options, may_lack = self.options, self.options.allow_missing
         if str(path) == OWN:
-            return own_references(lists, allow_missing=may_lack, notices=self.notices)
-        return read_references(
-            path,
-            [nbest.id for nbest in lists],
-            allow_missing=may_lack,
-            notices=self.notices,
-            rules=self.options.line_rules,
-        )
+            found = own_references(lists, allow_missing=may_lack, notices=self.notices)
+        else:
+            found = read_references(
+                path,
+                [nbest.id for nbest in lists],
+                allow_missing=may_lack,
+                notices=self.notices,
+                rules=options.line_rules,
+            )
+        if self._origin is not None and not options.allow_test_tuning:
+            check_not_reported(
+                self._origin.lists,
+                [nbest for nbest in lists if nbest.id in found],
+                references=found,
+                where=str(options.weights),
+            )
+        return found
 
     def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
-        """The references of lists, which are read for their ids alone before anything is scored.
+        """The references of lists, which are read for this before anything is scored.
 
         None: the lists, or what is read beside them, come through a pipe, which can be read only
         once. Then the caller reads all lists before it scores any. This is not possible for
         lattices, since reading their lists means searching them.
 
         Raises:
+            ConfigError: the weights were tuned on these lists.
             DataError: a list without a reference; as in the readers of lists and of references.
         """
         read = [lists, *self.options.feature_files.values(), self.options.words_txt or lists]
@@ -215,7 +228,8 @@ class ListRun:
                 found = read_lattices(source, form=form, words_txt=self.options.words_txt)
             else:
                 found = format_of(form).read(source)
-            return self.references(path, [_without_hypotheses(each) for each in found])
+            keeps_texts = self._origin is not None
+            return self.references(path, [_reported(each, keeps_texts) for each in found])
 
 
 def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: str) -> None:
@@ -376,6 +390,8 @@ def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:
     return n_unknown / max(1, len(words))
 
 
-def _without_hypotheses(found: Lattice | NbestList) -> NbestList:
-    reference = found.reference if isinstance(found, NbestList) else None
-    return NbestList(found.id, (), reference=reference)
+def _reported(found: Lattice | NbestList, keeps_texts: bool) -> NbestList:
+    """What tells of a list whose reference it has, and whether weights were tuned on it."""
+    if isinstance(found, Lattice):
+        return NbestList(found.id, ())
+    return found.without_layout() if keeps_texts else replace(found, hypotheses=(), original=None)

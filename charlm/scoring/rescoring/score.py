@@ -4,19 +4,18 @@ Lists are streamed: only what a report needs is kept, and only if a report is as
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.nbest.fingerprint import check_not_reported
 from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
-from charlm.nbest.metrics.rates_report import RateReport, report
+from charlm.nbest.metrics.rates_report import report
 from charlm.nbest.output_layouts import laid_out
-from charlm.nbest.references import References, note_differences
+from charlm.nbest.references import note_differences
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords
@@ -80,7 +79,12 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
             references = run.references(refs, [nbest for nbest, _ in seen.lists])
         measured = [pair for pair in seen.lists if pair[0].id in references]
         note_differences([nbest for nbest, _ in measured], references, notices=run.notices)
-        rates = _measured(measured, references, weights=pipeline.weights, options=options)
+        rates = report(
+            [nbest for nbest, _ in measured],
+            [result for _, result in measured],
+            references=references,
+            metric=metric_named(options.metric),
+        )
         n_left_out = len(seen.lists) - len(measured)
     return ScoreResult(
         **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
@@ -137,26 +141,3 @@ def _write(rescored: Iterator[Rescored], form: Format, *, options: ScoreOptions)
         write_folder(pieces, out, main=name, encoding=encoding)  # if the format gives no name
     else:
         write_file(pieces, out, encoding=encoding)
-
-
-def _measured(
-    lists: Sequence[tuple[NbestList, Rescored]],
-    references: References,
-    *,
-    weights: Weights | None,
-    options: ScoreOptions,
-) -> RateReport:
-    """The rates of lists, all of which have a reference."""
-    if weights is not None and weights.origin is not None and not options.allow_test_tuning:
-        check_not_reported(
-            weights.origin.lists,
-            [nbest for nbest, _ in lists],
-            references=references,
-            where=str(options.weights),
-        )
-    return report(
-        [nbest for nbest, _ in lists],
-        [result for _, result in lists],
-        references=references,
-        metric=metric_named(options.metric),
-    )

@@ -196,7 +196,8 @@ def test_weights_are_not_reported_on_the_lists_of_their_tuning(
     refs.write_text("u a b\nv h\n")
     charlm.tune(lists, refs=refs, model=run, out=weights, folds=0)
     with pytest.raises(charlm.ConfigError, match=r"weights\.json: tuned on lists that are reporte"):
-        charlm.score(lists, refs=refs, model=run, weights=weights)
+        charlm.score(lists, refs=refs, model=run, weights=weights, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()  # before anything is scored
     told = charlm.score(lists, refs=refs, model=run, weights=weights, allow_test_tuning=True)
     assert told.report is not None
     assert told.report.n_lists == 2

@@ -2,13 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from mypy import api as mypy
 from torch import Tensor
 
 from charlm.errors import DataError
@@ -106,24 +104,3 @@ def test_a_tensor_with_a_gradient_is_one_line(kind: Callable[[Tensor], Any]) -> 
     answer = kind(torch.zeros(2, requires_grad=True))
     with pytest.raises(DataError, match="for a sentence of 1 words; expected 2 numbers"):
         FunctionScorer(lambda _: [answer]).score([["a"]])
-
-
-def test_a_function_may_answer_in_lists_or_arrays_also_to_a_type_checker(tmp_path: Path) -> None:
-    program = tmp_path / "own.py"
-    program.write_text(
-        """from collections.abc import Sequence
-import numpy as np
-import numpy.typing as npt
-from charlm import FunctionScorer
-def arrays(sentences: Sequence[Sequence[str]]) -> list[npt.NDArray[np.float32]]:
-    return [np.full(len(words) + 1, -1, np.float32) for words in sentences]
-def words(sentences: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    return [*sentences]
-FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
-FunctionScorer(arrays)
-FunctionScorer(words)
-"""
-    )
-    cache = Path(__file__).parents[2] / ".mypy_cache"
-    out, _, _ = mypy.run(["--strict", "--cache-dir", str(cache), str(program)])
-    assert [line.split(":")[1] for line in out.splitlines() if ": error:" in line] == ["11"]

@@ -42,6 +42,8 @@ class Notices:
     n_optional: int = 0  # words in parentheses in NIST's references, which sclite lets be left out
     # Options for the lists on the command line that contradict the file of weights.
     said_otherwise: list[str] = field(default_factory=list)
+    # Lines written without ids, of lists whose number is below that of the list before.
+    n_out_of_order: int = 0
     may_be_means: bool = False  # scores that the decoder divides by length unless told otherwise
 
     def look(self, nbest: NbestList) -> None:
@@ -65,6 +67,7 @@ class Notices:
             "noise_without_reference": self.noise_without_reference,
             "n_optional": self.n_optional,
             "said_otherwise": self.said_otherwise,
+            "n_out_of_order": self.n_out_of_order,
             "may_be_means": self.may_be_means,
         }
 

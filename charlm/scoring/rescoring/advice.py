@@ -22,6 +22,7 @@ def advice_on(result: RescoringResult) -> list[str]:
         *_on_optional_words(result),
         *_on_weights(result),
         *_on_means(result),
+        *_on_order(result),
         *_on_recordings(result),
         *_on_vocabulary(result),
         *on_tuned(result, tuned),
@@ -100,6 +101,16 @@ def _on_means(result: RescoringResult) -> list[str]:
         f"score of {result.format}'s lists may be divided by the number of tokens, as the decoder "
         "does unless told otherwise, and a model's scores are sums: give the length penalty that "
         "it had (--length-penalty 1), or weights that charlm tune finds"
+    ]
+
+
+def _on_order(result: RescoringResult) -> list[str]:
+    """On lines that would be compared with those of another order, as fairseq's batches have."""
+    if not result.notices.n_out_of_order:
+        return []
+    return [
+        "the lists are not in the order of their numbers, so that line 1 of --write text may not "
+        "belong to line 1 of a reference: --write kaldi or tsv keeps the ids"
     ]
 
 

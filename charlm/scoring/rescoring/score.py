@@ -3,6 +3,7 @@
 Lists are streamed: only what a report needs is kept, and only if a report is asked for.
 """
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import report
 from charlm.nbest.output_layouts import laid_out
 from charlm.nbest.references import note_differences
+from charlm.nbest.repairs import Notices
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords
@@ -28,6 +30,8 @@ from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.text.io.overwrite import refuse_overwrite
+
+NUMBER = re.compile("[0-9]{1,18}")  # an id that tells the place of its line in other files
 
 
 @refuse_overwrite("out")
@@ -63,7 +67,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     refs, references = options.refs, None
     if refs is not None:  # before anything is scored
         references = run.references_ahead(refs, lists)
-    seen = _Seen(options, scorers)
+    seen = _Seen(options, scorers, run.notices)
     with ExitStack() as stack:
         form, found, scorers = run.open(lists, stack=stack)
         pipeline = run.pipeline(form, scorers, on_list=seen.look)
@@ -98,12 +102,15 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
 class _Seen:
     """What is kept of lists: all of them for a report, two hypotheses for an explanation."""
 
-    def __init__(self, options: ScoreOptions, scorers: Scorers) -> None:
+    def __init__(self, options: ScoreOptions, scorers: Scorers, notices: Notices) -> None:
         self.lists: list[tuple[NbestList, Rescored]] = []  # empty if no report is asked for
         self.question: ExplainRequest | None = None
         if options.explain is not None:
             self.question = ExplainRequest(options.explain, names=scorers.names)
         self._keeps = options.refs is not None
+        self._notices = notices
+        self._loses_ids = options.layout == "text" and options.out is not None
+        self._number = -1  # of the list before, if its id is one
 
     def look(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> None:
         """Keep what is needed of a processed list."""
@@ -112,6 +119,10 @@ class _Seen:
             self.lists.append((kept, Rescored(kept, order=result.order)))
         if self.question is not None:
             self.question.look(scored, result, weights=weights)
+        if self._loses_ids and NUMBER.fullmatch(scored.nbest.id):
+            number, before = int(scored.nbest.id), self._number
+            self._number = number
+            self._notices.n_out_of_order += number < before
 
 
 def _require_no_list(options: ScoreOptions) -> None:

@@ -278,3 +278,17 @@ def test_sums_of_formats_that_take_no_length_penalty_are_not_named(
     assert advice.advice_on(charlm.score(lists, **options)) == []
     with pytest.raises(charlm.ConfigError, match="found a length penalty; expected none"):
         charlm.score(lists, **options, length_penalty=1)
+
+
+@pytest.mark.parametrize(
+    ("ids", "layout", "is_said"),
+    [("0 2 10", "text", False), ("2 0 10", "text", True), ("2 0 10", "kaldi", False)],
+)
+def test_lines_without_ids_of_lists_out_of_order_are_not_those_of_a_reference(
+    ids: str, layout: str, is_said: bool, tmp_path: Path
+) -> None:
+    lists = tmp_path / "out.txt"  # as fairseq writes them, batch by batch
+    lists.write_text("".join(f"H-{id}\t-1\ta\nP-{id}\t-1\n" for id in ids.split()))
+    result = charlm.score(lists, scorer=OWN, write=layout, out=tmp_path / "best")
+    found = [each for each in advice.advice_on(result) if "order of their numbers" in each]
+    assert len(found) == is_said

@@ -280,7 +280,7 @@ def _percent(share: float | None) -> str:
 
 
 def _rho(value: float | None) -> str:
-    return NONE if value is None else f"{round(value, 3) + 0.0:.3f}"  # never -0
+    return NONE if value is None else f"{value:z.3f}"  # never -0
 
 
 MEASURES: dict[str, Tell] = {  # options, and how their results are told

@@ -60,7 +60,7 @@ def report(options: ReportCommand) -> Results:
 def _gate(figures: dict[str, Any]) -> str:
     """What Miyamoto and Cho tell of a gate between words and characters, beside the picture."""
     rho, frequent = (
-        "undefined" if value is None else f"{value:+.3f}"
+        "undefined" if value is None else f"{value:+z.3f}"
         for value in (figures["gate_rank_spearman"], figures["gate_rank_spearman_frequent"])
     )
     return (

@@ -327,9 +327,9 @@ def _decided(found: "Explanation") -> str:
     if found.difference <= 0:
         return "nothing: the totals are equal, the larger am goes first, then the list's order"
     if found.deciding is None:
-        return f"the features, which bring {found.features_difference:+.3f}"
+        return f"the features, which bring {found.features_difference:+z.3f}"
     winner, other = (repr(word) if word else "no word" for word in found.deciding.shown)
-    return f"{winner} against {other}, which brings {found.deciding.difference:+.3f}"
+    return f"{winner} against {other}, which brings {found.deciding.difference:+z.3f}"
 
 
 def _percent(share: float) -> str:

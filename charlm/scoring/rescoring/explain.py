@@ -104,8 +104,8 @@ class Explanation:
             values = f"{feature.winner:g}", f"{feature.other:g}"
             cells = [f"{feature.name} {value} ×{feature.weight:g}" for value in values]
             empty = [""] * len(sides)
-            rows.append([*cells, *empty, f"{feature.difference:+.3f}", "", ""])
-        label = f"{self.features_difference:+.3f}"
+            rows.append([*cells, *empty, f"{feature.difference:+z.3f}", "", ""])
+        label = f"{self.features_difference:+z.3f}"
         rows.append(["(features)", "(features)", *[""] * len(sides), label, label, ""])
         for word in self.words:
             pairs = zip(word.winner_log10_probs, word.other_log10_probs, strict=True)
@@ -114,7 +114,7 @@ class Explanation:
                 for pair in pairs
                 for value, text in zip(pair, (word.winner, word.other), strict=True)
             ]
-            sums = [f"{word.difference:+.3f}", f"{word.so_far:+.3f}"]
+            sums = [f"{word.difference:+z.3f}", f"{word.so_far:+z.3f}"]
             rows.append([*word.shown, *probs, *sums, "<" if word.decided else ""])
         return header, rows
 

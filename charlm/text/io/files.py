@@ -104,10 +104,11 @@ def _standard_input() -> BinaryIO:
     """Standard input as bytes, also where a program has put a text or bytes of its own there."""
     if sys.stdin is None:  # Python's way to say that the caller closed it
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), display_name("-"))
-    raw: Any = getattr(sys.stdin, "buffer", None)  # `io.StringIO` has none
-    if raw is None:
-        raw = io.BytesIO(sys.stdin.read().encode())
-    return cast(BinaryIO, raw if hasattr(raw, "peek") else io.BufferedReader(raw))
+    raw: Any = getattr(sys.stdin, "buffer", sys.stdin)  # `io.StringIO` has none
+    if hasattr(raw, "peek"):
+        return cast(BinaryIO, raw)
+    data = raw.read()  # into a reader of its own, since one around `raw` would close it at its end
+    return io.BufferedReader(io.BytesIO(data.encode() if isinstance(data, str) else data))
 
 
 def _watched(raw: BinaryIO, digest: Digest | None) -> BinaryIO:

@@ -115,13 +115,19 @@ def test_a_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    "stream", [io.StringIO("é b\nc\n"), io.TextIOWrapper(io.BytesIO("é b\nc\n".encode()))]
+    "stream",
+    [
+        io.StringIO("é b\nc\n"),
+        io.BytesIO("é b\nc\n".encode()),
+        io.TextIOWrapper(io.BytesIO("é b\nc\n".encode())),
+    ],
 )
 def test_a_program_may_put_a_text_or_bytes_of_its_own_into_standard_input(
-    stream: io.TextIOBase, monkeypatch: pytest.MonkeyPatch
+    stream: io.IOBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", stream)
     assert list(read_lines("-")) == [(1, "é b"), (2, "c")]
+    assert list(read_lines("-")) == []  # it is at its end, and not closed
 
 
 def test_json_comes_back_as_it_went(tmp_path: Path) -> None:

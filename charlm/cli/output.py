@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from charlm.text.corpus.tokens import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -151,11 +153,6 @@ def write_oddities(findings: Sequence["Finding"]) -> None:
         [(each.kind, each.n_tokens, " ".join(map(visible, each.words))) for each in findings],
         header=("odd", "words", "as"),
     )
-
-
-def visible(word: str) -> str:
-    """A word with its invisible characters spelled out."""
-    return "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in word)
 
 
 def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
-from charlm.text.corpus.tokens import shown_counts
+from charlm.text.corpus.tokens import shown_counts, visible
 
 if TYPE_CHECKING:
     from charlm.nbest.metrics.rates_report import Rate, RateReport
@@ -95,7 +95,7 @@ def _read(result: "RescoringResult") -> Iterator[str]:
     if text.unknown and result.spelled:
         yield f"unknown words: by their spelling, for {', '.join(result.spelled)}"
     for each in result.remedies:
-        examples = ", ".join(f"{word:.60} > {known:.60}" for word, known in each.examples)
+        examples = ", ".join(visible(f"{word:.60} > {known:.60}") for word, known in each.examples)
         yield (
             f"{each.rule}: {each.share:.0%} of the unknown words would be known by {each.advice}: "
             f"{examples}"

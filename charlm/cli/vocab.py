@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from charlm.cli import output
 from charlm.cli.command import command
 from charlm.options import Opt, require_one_stdin
+from charlm.text.corpus.tokens import visible
 from charlm.text.io.paths import require_there
 from charlm.text.vocabulary.vocab_options import VocabOptions
 
@@ -81,7 +82,7 @@ def _print_unknown(found: "UnknownWords") -> None:
                     each.n_tokens,
                     f"{each.share:.1%}",
                     each.n_types,
-                    ", ".join(output.visible(f"{a} > {b}") for a, b in each.examples),
+                    ", ".join(visible(f"{a} > {b}") for a, b in each.examples),
                 )
                 for each in found.remedies
             ],
@@ -91,7 +92,7 @@ def _print_unknown(found: "UnknownWords") -> None:
         if each.is_advised:
             output.write(f"* {each.rule}: {each.advice}")
     if found.unexplained:
-        words = ", ".join(f"{output.visible(word)} ({n})" for word, n in found.unexplained)
+        words = ", ".join(f"{visible(word)} ({n})" for word, n in found.unexplained)
         output.write(f"\nno rule helps: {words}")
     if found.oddities:
         output.write("")

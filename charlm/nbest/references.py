@@ -22,6 +22,7 @@ from charlm.nbest.policies import DECIMAL, plain_words
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
 from charlm.text.corpus.labels import BRACED, is_silent, is_word
+from charlm.text.corpus.normalisation import UNSEEN
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 from charlm.text.io.table_lines import (
@@ -188,7 +189,7 @@ def _share_in_case(lists: Iterable[NbestList], references: References) -> float:
 
 
 def _n_in_other_characters(lists: Iterable[NbestList], references: References) -> int:
-    """The words that first hypotheses have in another Unicode form or apostrophe than is right."""
+    """The words of first hypotheses that only look like those of the references."""
     n_words = 0
     for nbest in lists:
         first, said = {*nbest.hypotheses[0].words}, {*references[nbest.id]}
@@ -197,7 +198,7 @@ def _n_in_other_characters(lists: Iterable[NbestList], references: References) -
 
 
 def _composed(word: str) -> str:
-    return unicodedata.normalize("NFC", word).replace("\u2019", "'")
+    return UNSEEN.sub("", unicodedata.normalize("NFC", word)).replace("\u2019", "'")
 
 
 def _noise_without_reference(lists: Iterable[NbestList], references: References) -> list[str]:

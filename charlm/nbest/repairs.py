@@ -36,7 +36,7 @@ class Notices:
     ids_read_as_words: list[str] = field(default_factory=list)
     # Among the words that first hypotheses and references share, the share that differ in case.
     share_in_case: float = 0.0
-    # Words of first hypotheses that references have in another Unicode form or apostrophe.
+    # Words of first hypotheses that look like those of the references: in another Unicode form.
     n_in_other_characters: int = 0
     noise_without_reference: list[str] = field(default_factory=list)  # labels that no reference has
     n_optional: int = 0  # words in parentheses in NIST's references, which sclite lets be left out

@@ -27,10 +27,8 @@ from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
 from charlm.text.corpus.labels import is_silent, labels_read
 from charlm.text.corpus.normalisation import (
-    IGNORED,
-    JOINERS,
     NUMBER_TOKEN,
-    SEPARATORS,
+    UNSEEN,
     Normalisation,
     is_number,
     simple_tokens,
@@ -49,7 +47,6 @@ ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
 HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2212]")
 CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
-UNSEEN = re.compile(f"[{SEPARATORS}{IGNORED}{JOINERS}]")
 # Look-alike letters, where a letter of one script has crept into a word of another.
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
@@ -111,6 +108,7 @@ LIST_RULES: Rules = {
         "lists in the form of the model's text, or a run on text that prep has made",
     ),
     "apostrophes": RULES["apostrophes"],
+    "unseen characters": (RULES["unseen characters"][0], "taking such characters out"),
     "case": (lambda word: [word.lower()], "--lower"),
     "punctuation": (lambda word: [BARE(word)], "--punctuation drop"),
     "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),

@@ -201,6 +201,14 @@ def test_capitals_that_the_model_does_not_know_are_pointed_out() -> None:
     assert "case:" not in ask("a.txt", "--model", "exp/first", "--lower").stderr
 
 
+def test_characters_that_nobody_sees_are_shown_in_unknown_words() -> None:
+    Path("a.txt").write_text("t\xadhe c\xadat\na d\xadog s\xadat\n")
+    told = ask("a.txt", "--model", "exp/first").stderr
+    assert "most frequent unknown: t<00AD>he 1, c<00AD>at 1" in told
+    assert "unseen characters: " in told
+    assert "t<00AD>he > the" in told
+
+
 def test_a_ranking_by_the_new_scores_alone_is_pointed_out() -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "ranked")
     assert (

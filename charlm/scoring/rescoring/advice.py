@@ -48,7 +48,8 @@ def _on_characters(result: RescoringResult) -> list[str]:
         return []
     return [
         f"{n_words} words of the first hypotheses differ from their references' in Unicode form "
-        "(NFC, NFD) or apostrophe (\u2019, ') alone, and count as errors: write both alike"
+        "(NFC, NFD), apostrophe (\u2019, ') or what nobody sees (soft hyphens) alone, and count as "
+        "errors: write both alike"
     ]
 
 

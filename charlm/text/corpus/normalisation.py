@@ -40,6 +40,7 @@ IGNORED = "\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
 IGNORED_MARKS = re.compile(f"[{IGNORED}]+")
 # Or it spells words: Persian's and Indian joiners, the soft hyphen, Mongolian's vowel separator.
 JOINERS = "\u200c\u200d\u00ad\u180e"
+UNSEEN = re.compile(f"[{SEPARATORS}{IGNORED}{JOINERS}]")
 # ASCII's four separators are blanks, but not under re.ASCII.
 NO_SYMBOL = rf"\x1c-\x1f{SEPARATORS}{IGNORED}"
 

@@ -52,4 +52,10 @@ def share(part: int, whole: int) -> float:
 
 def shown_counts(words: Counter[str]) -> str:
     """The most frequent words with their counts, in a line."""
-    return ", ".join(f"{word:.60} {count}" for word, count in words.most_common(N_SHOWN))
+    most = words.most_common(N_SHOWN)
+    return ", ".join(f"{visible(f'{word:.60}')} {count}" for word, count in most)
+
+
+def visible(word: str) -> str:
+    """A word with its invisible characters spelled out."""
+    return "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in word)

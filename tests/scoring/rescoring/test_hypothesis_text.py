@@ -67,6 +67,7 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
             "lists in the form of the model's text, or a run on text that prep has made",
         ),
         ("o\u2019er l\u2019an d\u2019or", "one apostrophe in both texts"),
+        ("t\xadhe ca\u200bt do\u2060g", "taking such characters out"),
         ("THE Cat zz", ""),  # only two types, perhaps by chance
     ],
 )

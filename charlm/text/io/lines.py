@@ -20,6 +20,7 @@ Invalid = Literal["error", "replace", "drop"]
 UTF8 = "utf-8"
 BOM = b"\xef\xbb\xbf"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the first begins as UTF-16's does
 ASCII = bytes(range(128))
 CONVERT = "convert the file"
 SAY_ENCODING = "say what it is by --encoding, or convert the file"  # where there is the option
@@ -47,16 +48,21 @@ class LineRules:
         if not _holds_ascii(self.encoding):
             raise ConfigError(
                 f"--encoding {self.encoding!r:.40}: expected one that Python knows and that has "
-                "ASCII's characters as they are, as utf-8, latin1, latin2 or cp1251; convert the "
-                "file (iconv)"
+                "ASCII's characters as they are, as utf-8 (with a byte order mark or without), "
+                "latin1, latin2 or cp1251; convert the file (iconv)"
             )
 
     def mark_of(self, raw: bytes, *, where: str) -> bytes:
         """The byte order mark that the first line of a file begins with, or nothing.
 
         Raises:
-            DataError: the mark of UTF-8, where another encoding was said; that of UTF-16.
+            DataError: the mark of UTF-8, where another encoding was said; that of UTF-16, UTF-32.
         """
+        if raw.startswith(UTF32):
+            raise DataError(
+                f"{where}: looks like UTF-32; expected UTF-8; convert the file (iconv -f UTF-32 -t "
+                "UTF-8)"
+            )
         if raw.startswith(UTF16) and (is_utf8(self.encoding) or b"\0" in raw):
             raise DataError(
                 f'{where}: looks like UTF-16, as PowerShell\'s > and "Unicode text" are; expected '

@@ -95,7 +95,7 @@ def _read(result: "RescoringResult") -> Iterator[str]:
     if text.unknown and result.spelled:
         yield f"unknown words: by their spelling, for {', '.join(result.spelled)}"
     for each in result.remedies:
-        examples = ", ".join(visible(f"{word:.60} > {known:.60}") for word, known in each.examples)
+        examples = ", ".join(visible(f"{a:.60} > {b[:60] or 'nothing'}") for a, b in each.examples)
         yield (
             f"{each.rule}: {each.share:.0%} of the unknown words would be known by {each.advice}: "
             f"{examples}"

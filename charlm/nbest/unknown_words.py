@@ -123,7 +123,11 @@ SURE |= {"look-alike letters"}  # another character for the same letter is never
 
 @dataclass(frozen=True)
 class Remedy:
-    """What a rule would achieve: `examples` are pairs (unknown, known), the most frequent first."""
+    """What a rule would achieve.
+
+    `examples` are pairs (unknown, known), the most frequent first; of a sign that a rule leaves
+    out, such as a full stop, "" is known.
+    """
 
     rule: str
     advice: str
@@ -277,8 +281,7 @@ def _list_format(sample: Sample) -> Format | None:
 def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[str, str] | None:
     for names in (*((name,) for name in rules), *combinations(rules, 2)):
         for candidate in _candidates(word, [rules[name][0] for name in names]):
-            parts = candidate.split(" ")
-            if candidate not in (word, "") and all(map(is_known, parts)):
+            if candidate != word and all(map(is_known, candidate.split(" "))):
                 return " + ".join(names), candidate
     return None
 

@@ -59,6 +59,7 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
     [
         ("THE Cat DOG", "--lower"),
         ("the, cat. (dog)", "--punctuation drop"),
+        (". , ?", "--punctuation drop"),
         ("the-cat cat-dog dog-the", "--split-hyphens"),
         ("isn't cat's dog's", "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on"),
         ("The-Cat Cat-Dog DOG-the", "--lower; --split-hyphens"),

@@ -210,6 +210,23 @@ def test_a_misspelt_preset_gets_the_nearest() -> None:
     assert "did you mean char-large?" in failed.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("--list rnn --arch char-small", "--arch: says nothing beside --list rnn; drop it"),
+        (
+            "--list --for sentences",
+            "--for: says nothing beside --list; drop it, or name a preset (--list NAME)",
+        ),
+    ],
+)
+def test_an_option_that_changes_nothing_of_what_is_listed_is_refused(
+    arguments: str, told: str
+) -> None:
+    failed = run(*arguments.split())
+    assert (failed.exit_code, failed.output) == (1, f"charlm: {told}\n")
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_shows_all_its_settings(name: str) -> None:
     settings = all_settings(name)

@@ -6,6 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from charlm.cli import output
+from charlm.errors import ConfigError
+from charlm.options import fields_of
 from charlm.training.train_options import TrainOptions
 
 HELP = (
@@ -26,9 +28,16 @@ def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
     """Print all presets, or the settings of a named one.
 
     Raises:
-        ConfigError: no such preset, or a change that makes no model.
+        ConfigError: no such preset, a change that makes no model, or an option without effect.
     """
     as_json = bool(given.get("as_json"))
+    taken = {*OF_SETTINGS} if name else set()
+    for option in fields_of(TrainOptions):
+        if option.name in given.keys() - taken:
+            instead = "" if name else ", or name a preset (--list NAME)"
+            beside = f"--list {name}".strip()
+            flag = option.opt.flag(option.name)
+            raise ConfigError(f"{flag}: says nothing beside {beside}; drop it{instead}")
     if name:
         _show_settings(name, given=given, as_json=as_json)
         return

@@ -119,8 +119,8 @@ def prep(options: PrepOptions) -> PrepResult:
     """
     _check(options)
     options = replace(options, map=dict(rules_of(options.map)))  # read once: it may be a pipe
-    shares = dict(zip(SPLITS, parse_shares(options.split), strict=True))
     out, given = Path(options.out), _given(options)
+    shares = parse_shares(options.split, given=given)
     with _new_folder(out), ExitStack() as files:
         cleaned = {
             role: _clean(role, options, into=files.enter_context(scratch_file(out)))

@@ -9,7 +9,7 @@ import hashlib
 import io
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import BinaryIO
@@ -53,22 +53,23 @@ class SplitCounts:
         return {"lines": self.lines, "words": self.words, "characters": self.characters}
 
 
-def parse_shares(text: str) -> tuple[float, float, float]:
-    """The shares of train, valid and test, in any unit.
+def parse_shares(text: str, *, given: Collection[str] = ()) -> dict[str, float]:
+    """The shares of train, valid and test, in any unit; that of a split in `given` may be 0.
 
     Raises:
         ConfigError: not three positive numbers between commas.
     """
     try:
-        train, valid, test = map(float, text.split(","))
+        shares = dict(zip(SPLITS, map(float, text.split(",")), strict=True))
     except ValueError:
-        train = valid = test = 0
-    if not (min(train, valid, test) > 0 and train + valid + test < float("inf")):
+        shares = dict.fromkeys(SPLITS, 0.0)
+    are_shares = all(n > 0 or (n == 0 and split in given) for split, n in shares.items())
+    if not (are_shares and sum(shares.values()) < float("inf")):
         raise ConfigError(
             f"split: found {text!r}; expected three positive shares of train, valid and test, "
             "such as 90,5,5; or give --valid and --test"
         )
-    return train, valid, test
+    return shares
 
 
 def whole(file: BinaryIO) -> ByteRange:

@@ -104,8 +104,15 @@ def test_shares_of_train_are_those_that_looking_up_each_line_gives(seed: int) ->
 
 
 def test_shares_may_have_any_unit() -> None:
-    assert parse_shares("90,5,5") == (90, 5, 5)
-    assert parse_shares(".8, .1, .1") == (0.8, 0.1, 0.1)
+    assert parse_shares("90,5,5") == {"train": 90, "valid": 5, "test": 5}
+    assert parse_shares(".8, .1, .1") == {"train": 0.8, "valid": 0.1, "test": 0.1}
+
+
+def test_only_a_split_with_a_file_of_its_own_may_have_no_share() -> None:
+    assert parse_shares("95,0,5", given=["valid"]) == {"train": 95, "valid": 0, "test": 5}
+    for text in ("95,5,0", "95,-1,5", "0,5,5"):
+        with pytest.raises(ConfigError, match="three positive shares"):
+            parse_shares(text, given=["valid"])
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def _columns(items: Items, names: str) -> tuple[str, str]:
             "--pairs: found a text; expected a table with two columns of sentences, or --format "
             "csv, tsv or jsonl"
         )
-    columns = names.split(",")
+    columns = [each if each in items.columns else each.strip(" ") for each in names.split(",")]
     if names == PAIR_COLUMNS and not {*columns} <= {*items.columns}:
         raise ConfigError(
             f"--pairs: found the columns {', '.join(items.columns)}; expected "

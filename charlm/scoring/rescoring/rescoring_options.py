@@ -214,12 +214,12 @@ class RescoringOptions:
         Raises:
             DataError: a malformed map.
         """
-        return Normalisation(
-            self.lower,
-            "none",
+        plain = Normalisation(self.lower, "none")
+        return replace(
+            plain,
             punctuation=self.punctuation,
             split_hyphens=self.split_hyphens,
-            map=rules_of(self.map),
+            map=rules_of(self.map, plain=plain),
         )
 
     @property

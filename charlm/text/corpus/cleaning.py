@@ -7,7 +7,7 @@ which of them are equal. Lines read = lines kept + lines dropped, whatever happe
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import BinaryIO, TypeVar
 
@@ -55,15 +55,14 @@ def normalisation_of(options: PrepOptions) -> Normalisation:
     Raises:
         DataError: a file that is not a map.
     """
-    return Normalisation(
-        options.lower,
-        options.unicode,
-        options.tokenise,
-        options.numbers,
-        options.punctuation,
-        options.split_hyphens,
-        rules_of(options.map),
-        options.dotless_i,
+    plain = Normalisation(options.lower, options.unicode, dotless_i=options.dotless_i)
+    return replace(
+        plain,
+        tokenise=options.tokenise,
+        numbers=options.numbers,
+        punctuation=options.punctuation,
+        split_hyphens=options.split_hyphens,
+        map=rules_of(options.map, plain=plain),
     )
 
 

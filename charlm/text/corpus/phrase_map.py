@@ -8,7 +8,7 @@ stands for `*`, one may: where a map is applied again, as by all who read a corp
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from charlm.errors import DataError
@@ -23,10 +23,13 @@ MOST_REMEMBERED = 1 << 16  # phrases that a rule with `*` was tried on
 LONG = 200  # characters: no word of a language, but junk, which would fill the memory
 
 
-def rules_of(said: str | Path | Mapping[str, str] | None) -> Rules:
+def rules_of(
+    said: str | Path | Mapping[str, str] | None, *, plain: Callable[[str], str] = str
+) -> Rules:
     """The rules of a file, or of a mapping.
 
-    Blank lines of a file, and lines without a TAB that begin with `#`, are skipped.
+    Blank lines of a file, and lines without a TAB that begin with `#`, are skipped. `plain` gives
+    the case and Unicode form in which rules are applied, and in which they must not collide.
 
     Raises:
         DataError: FILE:LINE of a line that is not a rule, or a repeated one; a rule whose result
@@ -35,19 +38,20 @@ def rules_of(said: str | Path | Mapping[str, str] | None) -> Rules:
     if said is None:
         return ()
     if isinstance(said, Mapping):
-        return _checked((("map", f"{old}\t{new}") for old, new in said.items()), name="map")
+        return _checked((("map", f"{old}\t{new}") for old, new in said.items()), plain, name="map")
     name = display_name(said)
     lines = (
         (f"{name}:{number}", line)
         for number, line in read_lines(said)
         if line.strip(" \t") and ("\t" in line or not line.startswith("#"))
     )
-    return _checked(lines, name=name)
+    return _checked(lines, plain, name=name)
 
 
-def _checked(lines: Iterable[tuple[str, str]], *, name: str) -> Rules:
+def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, name: str) -> Rules:
     """The rules of lines, each behind where it stands."""
     rules: dict[str, str] = {}
+    applied: dict[str, str] = {}
     for where, line in lines:
         sides = [" ".join(split_words(each)) for each in line.split("\t")]
         if len(sides) != 2 or not sides[0]:
@@ -61,10 +65,12 @@ def _checked(lines: Iterable[tuple[str, str]], *, name: str) -> Rules:
                 f"{where}: found {line[:40]!r}; expected one {REST} on both sides or none, with "
                 "letters or words beside it"
             )
-        if rules.setdefault(sides[0], sides[1]) != sides[1]:
-            raise DataError(f"{where}: found a second rule for {sides[0][:40]!r}; expected one")
-    changed = PhraseMap(tuple(rules.items()))
-    for old, new in rules.items():
+        old, new = map(plain, sides)
+        if applied.setdefault(old, new) != new:
+            raise DataError(f"{where}: found a second rule for {old[:40]!r}; expected one")
+        rules[sides[0]] = sides[1]
+    changed = PhraseMap(tuple(applied.items()))
+    for old, new in applied.items():
         again = " ".join(changed(split_words(new)))
         if again != new:
             raise DataError(

@@ -20,7 +20,6 @@ from charlm.short_repr import ShortRepr
 from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisation_of
 from charlm.text.corpus.embedded import pydoc_sentences
 from charlm.text.corpus.oddities import Finding, oddities
-from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.signs import signs_of_dotless_i, signs_of_raw_text, signs_of_repetition
 from charlm.text.corpus.split import (
@@ -118,7 +117,8 @@ def prep(options: PrepOptions) -> PrepResult:
             corpus.
     """
     _check(options)
-    options = replace(options, map=dict(rules_of(options.map)))  # read once: it may be a pipe
+    rules = normalisation_of(options).map  # read once: it may be a pipe
+    options = replace(options, map=dict(rules))
     out, given = Path(options.out), _given(options)
     shares = parse_shares(options.split, given=given)
     with _new_folder(out), ExitStack() as files:

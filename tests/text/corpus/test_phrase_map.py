@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
+from charlm.scoring.rescoring.score_options import ScoreOptions
+from charlm.text.corpus.cleaning import normalisation_of
 from charlm.text.corpus.phrase_map import PhraseMap, rules_of
+from charlm.text.corpus.prep_options import PrepOptions
 
 
 @pytest.fixture
@@ -66,6 +69,26 @@ def test_what_is_no_rule_or_one_too_many_is_refused(
     with pytest.raises(DataError) as caught:
         rules_of(rules_path)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"Can't": "ca n't", "can't": "can not"}, 'map: found a second rule for "can\'t"; '),
+        ({"a": "B", "b": "c"}, "map: 'a' becomes 'b', and that 'c' by another rule"),
+    ],
+)
+def test_rules_must_not_collide_in_the_case_in_which_they_are_applied(
+    rules: dict[str, str], message: str
+) -> None:
+    assert rules_of(rules) == tuple(rules.items())
+    with pytest.raises(DataError) as caught:
+        rules_of(rules, plain=str.lower)
+    assert message in str(caught.value)
+    with pytest.raises(DataError):
+        normalisation_of(PrepOptions("raw", out="out", lower=True, map=rules))
+    with pytest.raises(DataError):
+        _ = ScoreOptions("lists", lower=True, map=rules).text_rules
 
 
 @pytest.mark.parametrize(

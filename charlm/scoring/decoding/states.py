@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 
+MOST_ROWS = 1 << 24  # of a new state
+
 
 class Steps(Protocol):
     """The contract of a model that advances N rows by one word.
@@ -125,10 +127,10 @@ class StatefulModel:
         """`n` rows at the start of a sentence.
 
         Raises:
-            ConfigError: `n` below 0.
+            ConfigError: `n` below 0, or more rows than any memory holds.
         """
-        if n < 0:
-            raise ConfigError(f"n: found {n}; expected 0 or more")
+        if not 0 <= n <= MOST_ROWS:
+            raise ConfigError(f"n: found {n}; expected 0 to {MOST_ROWS}")
         return State(self, _Place(self._steps.start(n), n), np.arange(n))
 
     @checked_call

@@ -52,7 +52,7 @@ STM = re.compile(
     rf"(\S+) {CHANNEL} \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
 )
 # NIST's too, for words: recording, channel, begin and duration, the word, perhaps its confidence.
-CTM = re.compile(rf"\S+ \S+ [0-9]+\.[0-9]+ {DECIMAL} \S+(?: {DECIMAL})?".replace(" ", "[ \t]+"))
+CTM = re.compile(rf"\S+ [0-9AB] [0-9]+\.[0-9]+ {DECIMAL} \S+(?: {DECIMAL})?".replace(" ", "[ \t]+"))
 COMMENT = ";;"  # of NIST's formats, text (utt) and STM
 NIST = ("stm", "trn")
 ALTERNATIVES = {"{", "/", "}"}  # NIST's: `{ um / uh }`

@@ -120,6 +120,8 @@ def test_words_with_their_times_are_no_references(confidence: str, tmp_path: Pat
         read(written(tmp_path, text), ["utt-1", "utt-2"])
     digits = read(written(tmp_path, "u1 1 2 3 4\nu2 5 6 7 8\n"), ["u1", "u2"])
     assert digits["u1"] == ("1", "2", "3", "4")
+    price = read(written(tmp_path, "u1 costs 3.50 4 dollars\n"), ["u1"])
+    assert price["u1"] == ("costs", "3.50", "4", "dollars")
 
 
 def test_quotes_in_a_field_are_not_of_the_reference(tmp_path: Path) -> None:

@@ -116,6 +116,11 @@ class ArraysFormat(JsonFormat):
             for i, said in enumerate(value):
                 where = f"{record.place}: hypothesis {i + 1}: {name[:40]!r}"
                 feature = "score" if name == self.score_array else name
+                if feature in results[i]:
+                    raise DataError(
+                        f"{record.place}: found both 'score' and {self.score_array!r}; expected "
+                        "one, since either is the feature 'score'; rename or drop the other"
+                    )
                 results[i][feature] = score_in(said, where)
         return results
 

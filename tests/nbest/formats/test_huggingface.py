@@ -86,6 +86,7 @@ def test_a_list_without_scores_may_stand_among_others_if_they_may_be_missing(rea
         ({"sequences": [[1, 2], [3]]}, "found a sequence that is no text; expected texts; decode"),
         ({"sequences": "we"}, "found no array 'sequences'; expected one of texts"),
         ({"sequences": []}, "found no hypothesis of 'u-1'; expected at least one"),
+        ({"score": [-5, -1]}, "found both 'score' and 'sequences_scores'; expected one, since"),
         ({"sequences_scores": [1]}, "found 1 numbers in 'sequences_scores' for 2 hypotheses"),
         ({"sequences_scores": [1, "x"]}, "'sequences_scores': found 'x'; expected a number"),
         ({"sequences_scores": [[1], [2]]}, "'sequences_scores': found '[1]'; expected a number"),

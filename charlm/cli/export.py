@@ -52,5 +52,6 @@ def export(options: ExportOptions) -> Results:
     ]
     output.table(rows, header=["part", "weight", "valid ppl"])
     sizes = " + ".join(f"{size:,}" for size in result.sizes)
-    output.write(f"{options.arpa}: {sizes} n-grams, {result.n_bytes:,} bytes")
+    size = "" if result.n_bytes is None else f", {result.n_bytes:,} bytes"
+    output.write(f"{options.arpa}: {sizes} n-grams{size}")
     output.say(f"{result.n_sampled:,} tokens drawn in whole sentences, {result.seconds:.0f} s")

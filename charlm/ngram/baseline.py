@@ -39,7 +39,13 @@ from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import refuse_overwrite
-from charlm.text.io.paths import require_place, require_texts, stream_of, working_folder_of
+from charlm.text.io.paths import (
+    require_place,
+    require_texts,
+    size_of,
+    stream_of,
+    working_folder_of,
+)
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -133,8 +139,7 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
         if options.on_text is not None:
             options.on_text(result)
     out = None if options.out is None else Path(options.out)
-    n_bytes = None if out is None or stream_of(out) is not None else out.stat().st_size
-    return Baseline(info, out, tuple(texts), n_bytes)
+    return Baseline(info, out, tuple(texts), None if out is None else size_of(out))
 
 
 def _check(files: Sequence[str | Path], options: NgramOptions) -> None:

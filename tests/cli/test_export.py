@@ -1,6 +1,7 @@
 """The output of `charlm export`, and that a model must be given."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -83,6 +84,17 @@ def test_the_example_in_the_help_works(
     assert result.exit_code == 0
     n_bytes = Path("ptb.arpa.gz").stat().st_size
     assert re.search(rf"^ptb.arpa.gz: 17 \+ \d+ n-grams, {n_bytes} bytes$", result.stdout, re.M)
+
+
+def test_of_a_pipe_no_size_is_said(tiny_run: Path, corpus_dir: Path) -> None:
+    reader, writer = os.pipe()
+    options = ["--model", str(tiny_run), "--data", str(corpus_dir), *SMALL]
+    result = ask("--arpa", f"/dev/fd/{writer}", *options)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        assert pipe.read().endswith(b"\\end\\\n")
+    assert result.exit_code == 0
+    assert re.search(r" n-grams$", result.stdout, re.M)
 
 
 def test_the_newest_run_is_not_taken(

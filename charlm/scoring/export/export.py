@@ -31,7 +31,7 @@ from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
-from charlm.text.io.paths import require_place
+from charlm.text.io.paths import require_place, size_of
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
 # Options of networks and pages, which are made in fp32 on the CPU; the others are for ARPA only.
@@ -48,7 +48,7 @@ class Export:
     arpa: Path
     n_sampled: int  # tokens
     sizes: tuple[int, ...]  # n-grams of each order in the file
-    n_bytes: int
+    n_bytes: int | None  # of the file as it was written; None: of a stream
     weights: dict[str, float]  # of the mixed parts: train, sample, average
     valid_ppls: dict[str, float]  # by sentence: of each part, and of the result (`file`)
     seconds: float
@@ -135,7 +135,7 @@ def _export_arpa(options: ExportOptions) -> Export:
         arpa=arpa,
         n_sampled=made.n_sampled,
         sizes=made.model.sizes,
-        n_bytes=arpa.stat().st_size,
+        n_bytes=size_of(arpa),
         weights=made.weights,
         valid_ppls=made.valid_ppls,
         seconds=time.perf_counter() - began,

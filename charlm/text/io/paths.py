@@ -110,6 +110,11 @@ def stream_of(path: str | Path) -> int | None:
     return None
 
 
+def size_of(path: str | Path) -> int | None:
+    """The number of bytes of a file that has been written; None for a stream, which keeps none."""
+    return None if stream_of(path) is not None else Path(path).stat().st_size
+
+
 def working_folder_of(path: str | Path) -> Path:
     """Where to put temporary files for `path`: beside it, for a stream where the system says.
 

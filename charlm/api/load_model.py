@@ -15,6 +15,7 @@ from charlm.presets import PRESETS
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel
 from charlm.run.which import which_run
+from charlm.text.io.lines import CONVERT
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
@@ -91,4 +92,4 @@ def _arpa(path: Path) -> BackoffModel:
             f"{path}: KenLM's binary, which does not list its words; expected the ARPA file that "
             "it was made from"
         )
-    return read_arpa(path)
+    return read_arpa(path, mend=CONVERT)  # `load` has no option for another encoding

@@ -58,18 +58,20 @@ def read_arpa(
     *,
     words: Sequence[str] = (),
     encoding: str = UTF8,
+    mend: str = SAY_ENCODING,
     digest: Digest | None = None,
 ) -> BackoffModel:
     """The model in an ARPA file, plain or compressed; it is read once, so that a pipe will do.
 
     `words` come first among its words, whether the file lists them or not. `digest` is fed all
-    bytes of the file, also those after the model.
+    bytes of the file, also those after the model. `mend` is the advice on bytes that are not of the
+    encoding.
 
     Raises:
         ConfigError: no such encoding.
         DataError: not ARPA, or broken, with the line.
     """
-    name, rules = display_name(path), replace(LINES, encoding=encoding)
+    name, rules = display_name(path), replace(LINES, encoding=encoding, mend=mend)
     with open_bytes(path, digest=digest) as file:
         reader = _Reader(file, name, rules)
         sizes = reader.sizes()

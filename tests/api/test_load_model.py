@@ -237,6 +237,13 @@ def test_an_n_gram_model_runs_on_the_cpu(tmp_path: Path, corpus_dir: Path) -> No
             getattr(charlm.load(arpa), name)("cat")
 
 
+def test_an_arpa_file_that_is_not_utf_8_is_to_be_converted(tmp_path: Path) -> None:
+    arpa = tmp_path / "latin.arpa"
+    arpa.write_bytes(b"\\data\\\nngram 1=1\n\n\\1-grams:\n-1\tcaf\xe9\n\n\\end\\\n")
+    with pytest.raises(DataError, match="expected UTF-8 text; convert the file$"):
+        charlm.load(arpa)  # which has no --encoding
+
+
 def test_neighbours_may_be_spelled_as_in_america(model: Model) -> None:
     assert model.neighbors("cat", k=2) == model.neighbours("cat", k=2)
 

@@ -49,7 +49,7 @@ class AwsFormat(JsonFormat):
         candidates = [
             Candidate(
                 ("alternatives", i),
-                words_in(each.get("transcript"), where),
+                words_in(each.get("transcript"), f"{where}: 'transcript'"),
                 _confidence(each, where) | scores_of(each, "", where=where),
             )
             for i, (each, where) in enumerate(found)

@@ -121,7 +121,8 @@ def string(value: Json, where: str) -> str:
         DataError: not a string, or half of a surrogate pair.
     """
     if not isinstance(value, str):
-        raise DataError(f"{where}: found {dumped(value)[:40]}; expected a string")
+        found = "nothing, or null" if value is None else dumped(value)[:40]
+        raise DataError(f"{where}: found {found}; expected a string")
     if SURROGATE.search(value):
         raise DataError(f"{where}: found half of a surrogate pair; expected whole characters")
     return value

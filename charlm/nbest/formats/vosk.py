@@ -33,7 +33,7 @@ class VoskFormat(JsonFormat):
         candidates = [
             Candidate(
                 ("alternatives", i),
-                words_in(each.get("text"), where),
+                words_in(each.get("text"), f"{where}: 'text'"),
                 scores_of(each, "confidence", where=where),
             )
             for i, (each, where) in enumerate(found)

@@ -162,7 +162,7 @@ def test_data_json_has_pieces_marks_scores_and_references(read, write) -> None:
             '{"utts": {"u": {"output": [1]}}}',
             "a.list:1: 'u': hypothesis 1: found no object; exp",
         ),
-        ('{"utts": {"u": {"output": [{}]}}}', "hypothesis 1: 'rec_text': found null; expected a"),
+        ('{"utts": {"u": {"output": [{}]}}}', "hypothesis 1: 'rec_text': found nothing, or null"),
         (
             '{"utts": {"u": {"output": [{"rec_text": "", "score": "1"}]}}}',
             "hypothesis 1: 'score': found '1'; expected a number",

@@ -142,7 +142,7 @@ def test_null_and_nan_are_refused_or_the_worst_of_the_list(read) -> None:
         ('{"id":"u","hyps":["a"]}\n', "a.list:1: hypothesis 1: found no object; expected one wi"),
         ('{"id":"u","hyps":[{"text":1}]}\n', "a.list:1: hypothesis 1: 'text': found 1; expected"),
         ('{"id":"u","nbest":[]}\n', "a.list:1: found neither 'hyps' nor 'text'; expected "),
-        ('{"hyps":[{"text":"a"}]}\n', "a.list:1: 'id': found null; expected a string"),
+        ('{"hyps":[{"text":"a"}]}\n', "a.list:1: 'id': found nothing, or null; expected a string"),
         ('{"id":"","text":"a"}\n', "a.list:1: found an empty 'id'; expected the name of an utt"),
         ('{"id":"u","text":"a","rank":1.5}\n', "a.list:1: found the rank '1.5'; expected a whole"),
         ('{"id":"u","text":"a","scores":[]}\n', "a.list:1: found no object in 'scores'; expected"),

@@ -58,7 +58,7 @@ def test_a_score_is_a_member_more_and_all_else_as_it_was(read, write, values) ->
         ('{"text": "a"}', "a.list:1: found no array 'alternatives'; expected one; let the recogn"),
         ('\n{"alternatives": [1]}', "a.list:2: hypothesis 1: found no object; expected one with"),
         ('{"alternatives": []}', "a.list:1: found no hypothesis of '1'; expected at least one"),
-        ('{"alternatives": [{"confidence": 1}]}', "hypothesis 1: found null; expected a string"),
+        ('{"alternatives": [{"confidence": 1}]}', "hypothesis 1: 'text': found nothing, or"),
         (
             '{"alternatives": [{"text": "a", "confidence": true}]}',
             "hypothesis 1: 'confidence': found 'True'; expected a number",
@@ -139,7 +139,7 @@ def test_mlm_scoring_ranks_by_the_numbers_of_keys(read, write, values) -> None:
         ),
         (
             '{"u": {"hyp_1": {"score": 1}}}',
-            "a.list:1: 'u': hyp_1: 'text': found null; exp",
+            "a.list:1: 'u': hyp_1: 'text': found nothing, or null; exp",
         ),
         ('{"u": {"hyp_1": {}, "hyp_1": {}}}', "a.list:1: found the key 'hyp_1' twice; expected"),
         (

@@ -116,8 +116,7 @@ class TwoLines:
     [
         (
             "of\ntwo",
-            "of two: no such folder or file; expected a run, which `charlm train` writes, or an "
-            "ARPA file",
+            "of two: no such folder or file; expected a run, which `charlm train` writes",
         ),
         (TwoLines(), "model: found of two; expected a path or None"),
     ],

@@ -23,7 +23,7 @@ NO_CUDA = (
     "--device 'cuda': this machine shows 0 CUDA devices; use --device cpu, or install a torch "
     "built for CUDA"
 )
-NO_RUN = "no such folder; expected a run, which `charlm train` writes"
+NO_RUN = "no such folder or file; expected a run, which `charlm train` writes"
 NO_FOLDER = "no such folder; expected one that holds train.txt, valid.txt, test.txt"
 NO_TEXT = "no such file; expected one sentence a line, words between blanks"
 GZIP = "broken compressed file (…); expected a whole one"

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from charlm.api.loaded_models import ExportedModel, LoadedModel, NgramLanguageModel
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import is_kenlm_binary
-from charlm.presets import PRESETS
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel
 from charlm.run.which import which_run
@@ -77,11 +76,6 @@ def _loaded_run(
     from charlm.runtime import pick_device
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
-    if not path.exists() and str(path) not in PRESETS:  # of which `load_run` says more
-        raise DataError(
-            f"{path}: no such folder or file; expected a run, which `charlm train` writes, or an "
-            "ARPA file"
-        )
     run = load_run(path, device=pick_device(device))
     return Model(run, speller=OpenVocabulary.of_run(run) if has_own else speller)
 

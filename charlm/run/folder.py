@@ -128,7 +128,7 @@ def load_info(folder: str | Path) -> RunInfo:
 
 def _why_no_run(folder: Path) -> str:
     if not os.path.lexists(folder):
-        return "no such folder; expected a run, which `charlm train` writes"
+        return "no such folder or file; expected a run, which `charlm train` writes"
     runs = sorted(str(path.parent) for path in folder.glob(f"*/{RUN}"))
     if runs:
         more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""

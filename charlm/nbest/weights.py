@@ -68,6 +68,7 @@ class Weights:
     # Text rules of the tuning, beyond the model's own; None: not known.
     text: Normalisation | None = None
     raw: bool | None = None  # tuned without the model's own text rules; None: not known
+    unnormalised: bool | None = None  # tuned on such scores of models; None: not known
     lists: ListLayout | None = None  # None: not known
     # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
@@ -85,7 +86,8 @@ class Weights:
         """The JSON object that the file holds."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
         text: dict[str, object] = {"text": self.text.to_dict()} if self.text else {}
-        text |= {"raw": self.raw} if self.raw is not None else {}
+        flags = {"raw": self.raw, "unnormalised": self.unnormalised}
+        text |= {name: flag for name, flag in flags.items() if flag is not None}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
         mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
         more = text | mixture | lists | tuned
@@ -213,11 +215,12 @@ def load_weights(path: str | Path) -> Weights:
     mixture = _parse_numbers(content.get("mixture", {}), "mixture is", path=path)
     origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
     text = Normalisation.from_dict(content["text"], str(path)) if "text" in content else None
-    raw = content.get("raw")
-    if not isinstance(raw, bool | None):
-        raise DataError(f"{path}: raw is {shown(raw)}; expected true or false")
+    flags = {name: content.get(name) for name in ("raw", "unnormalised")}
+    for name, flag in flags.items():
+        if not isinstance(flag, bool | None):
+            raise DataError(f"{path}: {name} is {shown(flag)}; expected true or false")
     lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
-    return Weights(values, origin, text, raw, lists, mixture)
+    return Weights(values, origin, text, lists=lists, mixture=mixture, **flags)
 
 
 def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str, float]:

@@ -263,7 +263,7 @@ def pipeline_of(
     models' scores alone do not rank it.
     """
     weights = options.weights
-    _note_raw(options, notices)
+    _note_flags(options, notices)
     lattices = form if isinstance(form, LatticeLists) else None
     for each in scorers.neural:
         each.n_tokens = each.n_prefixes = 0  # count the lists alone, not the text of --mix
@@ -302,14 +302,19 @@ def pipeline_of(
     )
 
 
-def _note_raw(options: RescoringOptions, notices: Notices) -> None:
-    """Note --raw beside weights of words that were read under the models' own rules."""
-    if options.weights is None or not options.raw:
+def _note_flags(options: RescoringOptions, notices: Notices) -> None:
+    """Note --raw and --unnormalised beside weights that were tuned without them."""
+    if options.weights is None:
         return
-    if load_weights(options.weights).raw is False:  # None: an older file, which does not say
+    weights = load_weights(options.weights)
+    if options.raw and weights.raw is False:  # None: an older file, which does not say
         notices.said_otherwise.append(
             "--raw: the weights were tuned on words read under the models' own text rules; drop "
             "it, or tune again"
+        )
+    if options.unnormalised and weights.unnormalised is False:
+        notices.said_otherwise.append(
+            "--unnormalised: the weights were tuned on normalised scores; drop it, or tune again"
         )
 
 
@@ -326,7 +331,8 @@ def _require_counted(weights: Weights, scored: ScoredList, *, is_known: Known | 
 def with_tuned_rules(options: Options) -> Options:
     """The options with the text rules under which their weights were tuned, if they give no rules.
 
-    Weights that were tuned without the model's own rules (--raw) are used without them.
+    Weights that were tuned without the model's own rules (--raw) are used without them, and those
+    of unnormalised scores with such.
 
     Raises:
         DataError: not a file of weights; a malformed map.
@@ -334,6 +340,8 @@ def with_tuned_rules(options: Options) -> Options:
     if options.weights is None:
         return options
     weights = load_weights(options.weights)
+    if weights.unnormalised and options.models:
+        options = replace(options, unnormalised=True)
     said = options.text_rules
     if said != NO_RULES or (options.raw and not weights.raw):
         raw = options.raw or bool(weights.raw)

@@ -102,6 +102,7 @@ def _recorded(
         weights,
         text=scorers.text_rules,
         raw=options.raw,
+        unnormalised=options.unnormalised,
         mixture=scorers.mixture,
         lists=layout,
     )

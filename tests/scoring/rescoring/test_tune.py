@@ -181,6 +181,22 @@ def test_raw_beside_weights_that_were_tuned_without_it_is_told(
     assert charlm.score(dev, **options, raw=True).notices.said_otherwise == []
 
 
+def test_scores_are_as_unnormalised_as_in_the_tuning(
+    run: Path, dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    plain, rough = tmp_path / "plain.json", tmp_path / "rough.json"
+    charlm.tune(dev, refs=refs, model=run, out=plain, folds=0)
+    charlm.tune(dev, refs=refs, model=run, out=rough, folds=0, unnormalised=True)
+    outs: list[list[str]] = [[], [], []]
+    said = charlm.score(dev, model=run, out=outs[0].append, weights=plain, unnormalised=True)
+    found = charlm.score(dev, model=run, out=outs[1].append, weights=rough)
+    charlm.score(dev, model=run, out=outs[2].append, weights=plain)
+    assert outs[0] == outs[1] != outs[2]
+    (told,) = said.notices.said_otherwise
+    assert told.startswith("--unnormalised: the weights were tuned on normalised scores; drop it")
+    assert found.notices.said_otherwise == []
+
+
 def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     run: Path, dev: Path, refs: Path, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ word may be one that both hypotheses have, since a different word before it may 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from math import log
@@ -273,6 +273,11 @@ class ExplainRequest:
         ranks = self.ranks or _ranks(result)
         self._found = explain(scored, ranks, names=self.names, weights=weights)
 
+    def require_one_of(self, ids: Iterable[str]) -> None:
+        """Raises DataError if the list asked for is not among these."""
+        if self.id not in ids:
+            raise DataError(f"--explain: found no list {self.id!r:.80}; expected the id of one")
+
     def found(self) -> Explanation:
         """The answer.
 
@@ -280,7 +285,8 @@ class ExplainRequest:
             DataError: the list was not found.
         """
         if self._found is None:
-            raise DataError(f"--explain: found no list {self.id!r:.80}; expected the id of one")
+            self.require_one_of(())
+        assert self._found is not None
         return self._found
 
 

@@ -214,14 +214,27 @@ class ListRun:
             ConfigError: the weights were tuned on these lists.
             DataError: a list without a reference; as in the readers of lists and of references.
         """
-        read = [lists, *self.options.feature_files.values(), self.options.words_txt or lists]
+        found = self.lists_ahead(lists)
+        if found is not None:
+            return self.references(path, found)
+        if str(path) != OWN:
+            require_references(path, rules=self.options.line_rules)
+        return None
+
+    def lists_ahead(self, path: str | Path) -> list[NbestList] | None:
+        """The lists or lattices, as far as needed to know them again, before anything is scored.
+
+        None: they, or what is read beside them, come through a pipe.
+
+        Raises:
+            DataError: as in the readers of lists.
+        """
+        read = [path, *self.options.feature_files.values(), self.options.words_txt or path]
         stay = [Path(each).is_file() or Path(each).is_dir() for each in read if str(each) != "-"]
         if len(stay) < len(read) or not all(stay):
-            if str(path) != OWN:
-                require_references(path, rules=self.options.line_rules)
             return None
         with ExitStack() as stack:
-            unnoticed = replace(self._source(lists), notices=Notices())
+            unnoticed = replace(self._source(path), notices=Notices())
             source, form = self._looked_at(unnoticed, stack=stack)
             found: Iterator[Lattice] | Iterator[NbestList]
             if form in LATTICES:
@@ -229,7 +242,7 @@ class ListRun:
             else:
                 found = format_of(form).read(source)
             keeps_texts = self._origin is not None
-            return self.references(path, [_reported(each, keeps_texts) for each in found])
+            return [_reported(each, keeps_texts) for each in found]
 
 
 def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: str) -> None:

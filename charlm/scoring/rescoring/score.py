@@ -73,6 +73,8 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
         pipeline = run.pipeline(form, scorers, on_list=seen.look)
         if isinstance(form, LatticeLists):
             _require_no_list(options)
+        elif seen.question is not None and (ahead := run.lists_ahead(lists)) is not None:
+            seen.question.require_one_of(nbest.id for nbest in ahead)
         elif refs is not None and references is None and not options.line_buffered:
             found = list(found)
             references = run.references(refs, found)

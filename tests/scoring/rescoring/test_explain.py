@@ -1,6 +1,7 @@
 """Explanations: parts that sum to the difference of the totals, and the deciding word."""
 
 import json
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 
@@ -269,6 +270,20 @@ def test_what_cannot_be_explained_is_one_line(
     with pytest.raises(kind) as caught:
         charlm.score(lists, model=run, explain=question)
     assert str(caught.value) == message
+
+
+def test_a_list_that_is_not_there_is_told_before_any_is_scored(lists: Path, tmp_path: Path) -> None:
+    asked: list[object] = []
+
+    def scores(sentences: Sequence[Sequence[str]]) -> list[list[float]]:
+        asked.append(sentences)
+        return [[-1.0] * (len(words) + 1) for words in sentences]
+
+    out = tmp_path / "out"
+    with pytest.raises(DataError, match="^--explain: found no list 'z'"):
+        charlm.score(lists, scorer=charlm.FunctionScorer(scores), explain="z", out=out)
+    assert not asked
+    assert not out.exists()
 
 
 def test_an_id_may_hold_colons(run: Path, tmp_path: Path) -> None:

@@ -147,6 +147,12 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
 
 def _refuse(sample: Sample, *, where: str) -> NoReturn:
     """Raises DataError for a list that no format claims: says what it is, or which line is off."""
+    words = [word for line in sample.lines for word in split_words(line)]
+    if words and all(map(is_number, words)):
+        raise DataError(
+            f"{where}: found nothing but numbers; expected a format of lists, or sentences; give "
+            "--format text if all of a line is words, or the name of the format"
+        )
     claimed = {name: _n_claimed(kind(), sample) for name, kind in FORMATS.items()}
     del claimed[TextFormat.name]  # there the majority of lines decides, not a single one
     name, n_lines = max(claimed.items(), key=lambda each: each[1])

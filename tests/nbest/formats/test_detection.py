@@ -131,6 +131,12 @@ def test_sentences_behind_what_may_be_ids_are_neither_text_nor_lists() -> None:
     assert str(caught.value).endswith("rnnlm if a list's id begins each of its lines")
 
 
+@pytest.mark.parametrize("lines", [("1 2 3", "12 7"), ("1 2 3 0", "4 5 6 0", "7 8 9")])
+def test_sentences_of_digits_are_not_taken_for_a_broken_list(lines: tuple[str, ...]) -> None:
+    with pytest.raises(DataError, match=r"a\.list: found nothing but numbers; .*--format text if"):
+        detect(Sample("a.list", lines, ()))
+
+
 @pytest.mark.parametrize(
     ("lines", "number", "name"),
     [

@@ -84,8 +84,8 @@ class MixOptions:
     state: Annotated[
         State | None,
         Opt(
-            "How runs read the text: as one stream whose state is carried on (carried; if not "
-            "given), or every sentence from the initial state (sentence)."
+            "How runs read the text: as one stream whose state is carried on (carried), or every "
+            "sentence from the initial state (sentence); if not given, each as it was trained."
         ),
     ] = None
     encoding: Encoding = "utf-8"

@@ -23,7 +23,8 @@ from charlm.ngram.source import file_in_signature
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import MARKS, listed_inventory, text_in
 from charlm.run.exported_folder import is_exported
-from charlm.run.folder import RUN
+from charlm.run.folder import RUN, learned_single_sentences, load_info
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.io.files import display_name, open_bytes, sha256_of
@@ -222,7 +223,8 @@ def _of_run(
     # torch takes seconds to load, and files do not need it.
     from charlm.scoring.evaluation.evaluate import evaluate
 
-    state = options.state or "carried"
+    is_alone = learned_single_sentences(load_info(path).settings)
+    state: State = options.state or ("sentence" if is_alone else "carried")
     heard = _Collector(path)
     _tell(options, path, texts)
     evaluate(

@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from charlm.errors import CharlmError
+from charlm.run.folder import load_info
 from charlm.scoring.evaluation.em_weights import em_weights
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.scoring.evaluation.mix import mix
 from charlm.text.perplexity.score_streams import read_word_scores
 
@@ -82,12 +85,26 @@ def test_weights_that_are_given_need_no_text_to_tune_on() -> None:
     assert stages == ["scoring corpus/test.txt with lm", "scoring corpus/test.txt with run"]
 
 
-def test_a_run_is_read_with_its_state_carried_unless_it_is_said() -> None:
-    for state, signed in ((None, "carried"), ("carried", "carried"), ("sentence", "sentence")):
-        result = mix(["run", "lm"], text="text", state=state, device="cpu")  # type: ignore[arg-type]
-        first, second = (each.signature or "" for each in result.streams)
-        assert f"|state:{signed}|" in first
-        assert "|state:sentence|" in second  # an n-gram model has no other state
+@pytest.mark.parametrize(
+    ("trained", "state", "signed"),
+    [
+        ("streams", None, "carried"),
+        ("streams", "carried", "carried"),
+        ("streams", "sentence", "sentence"),
+        ("sentences", None, "sentence"),
+        ("sentences", "carried", "carried"),
+    ],
+)
+def test_a_run_is_read_as_it_was_trained_unless_it_is_said(
+    trained: str, state: State | None, signed: str
+) -> None:
+    info = load_info("run")
+    recipe = {**info.settings["recipe"], "batching": {"type": trained}}
+    replace(info, settings={**info.settings, "recipe": recipe}).save(Path("run"))
+    result = mix(["run", "lm"], text="text", state=state, device="cpu")
+    first, second = (each.signature or "" for each in result.streams)
+    assert f"|state:{signed}|" in first
+    assert "|state:sentence|" in second  # an n-gram model has no other state
 
 
 def test_weights_are_tuned_on_one_split_and_reported_on_another() -> None:

@@ -76,7 +76,8 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
     by_part = ", ".join(f"{name} {count:,}" for name, count in run.parameters.items())
     speed = f", {training.tokens_per_second:,.0f} tokens/s" if training.tokens_per_second else ""
     wanted = f" of {training.n_epochs_wanted}" if training.n_epochs_wanted else ""
-    epochs = f"{training.n_epochs}{wanted} epochs"
+    n_epochs = training.n_epochs_wanted or training.n_epochs
+    epochs = f"{training.n_epochs}{wanted} {output.noun(n_epochs, 'epoch')}"
     if run.epoch is not None and not training.n_epochs:
         epochs = "log.jsonl is missing or empty (--verify tells)"
     best = f", the best of epoch {run.epoch} kept" if run.epoch is not None else ""

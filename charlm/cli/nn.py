@@ -115,7 +115,7 @@ def _write(options: NnOptions, *, as_json: bool) -> None:
     if as_json:
         output.write_json({"model": str(options.model), **result.to_dict()})
         return
-    vectors = "1 vector" if result.n_words == 1 else f"{result.n_words:,} vectors"
+    vectors = f"{result.n_words:,} {output.noun(result.n_words, 'vector')}"
     alone = "; of the given words alone, without WORD of the whole vocabulary"
     told = alone if options.words else ""
     output.say(f"{path}: {vectors} of {result.dim} numbers, at {result.tap}{told}")

@@ -155,6 +155,16 @@ def write_oddities(findings: Sequence["Finding"]) -> None:
     )
 
 
+def noun(n: int, one: str, *, several: str = "") -> str:
+    """The noun that goes with a count; `several` where that is not `one` with an s."""
+    return one if n == 1 else several or f"{one}s"
+
+
+def counted(n: int, one: str, *, several: str = "") -> str:
+    """A count with its noun: `1 list`, `2 lists`."""
+    return f"{n} {noun(n, one, several=several)}"
+
+
 def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) -> None:
     """Say which labels of the list of words were left out."""
     if labels:

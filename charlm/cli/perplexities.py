@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from charlm.cli import output
+from charlm.cli.output import counted
 from charlm.errors import ConfigError
 from charlm.options import Opt
 
@@ -109,17 +110,17 @@ def _block(result: "Evaluation", *, has_srilms_line: bool) -> str:
 
     counts, first = result.counts, next(iter(result.by_state.values()))
     tokens = (
-        f"{first.n_tokens} words, without <s> and </s>"
+        f"{counted(first.n_tokens, 'word')}, without <s> and </s>"
         if counts.n_unmarked
-        else f"{first.n_tokens} tokens, each </s> one of them"
+        else f"{counted(first.n_tokens, 'token')}, each </s> one of them"
     )
     rows: list[tuple[str, Callable[[Perplexity], str], str]] = [
         ("ppl", lambda p: shown_ppl(p.ppl), tokens),
-        ("ppl1", lambda p: shown_ppl(p.ppl1), f"{first.n_words} words"),
+        ("ppl1", lambda p: shown_ppl(p.ppl1), counted(first.n_words, "word")),
         (
             "ppl-known",
             lambda p: shown_ppl(p.ppl_known),
-            f"{first.n_known_tokens} tokens, without <unk>",
+            f"{counted(first.n_known_tokens, 'token')}, without <unk>",
         ),
         ("bits/char", lambda p: _bits(p.bits_per_character), f"{counts.n_characters} characters"),
         ("bits/byte", lambda p: _bits(p.bits_per_byte), f"{counts.n_bytes} bytes"),
@@ -204,8 +205,8 @@ def _spelled(spelling: "Spelling", *, obstacle: str | None) -> str:
     if not spelling.n_words:
         return "spelled: no word, since none is outside the vocabulary"
     return (
-        f"spelled: {spelling.n_words} words, {spelling.bits_per_character:.4f} bits/char over "
-        f"their {spelling.n_characters} characters, the blank behind each one of them"
+        f"spelled: {counted(spelling.n_words, 'word')}, {spelling.bits_per_character:.4f} bits/"
+        f"char over their {spelling.n_characters} characters, the blank behind each one of them"
     )
 
 

@@ -48,7 +48,7 @@ def warn(result: "RescoringResult") -> None:
     notices = result.notices
     if notices.n_marked:
         output.say(
-            f"warning: <s> or </s> at the ends of {notices.n_marked} hypotheses: left out, every "
+            f"warning: <s> or </s> at the ends of {_hypotheses(notices.n_marked)}: left out, every "
             "sentence is scored with its end"
         )
     for place in notices.headings:
@@ -64,7 +64,7 @@ def warn(result: "RescoringResult") -> None:
         )
     for filling, n in notices.filled.items():
         output.say(
-            f"warning: {filling.feature}: {filling.cause} in {n} hypotheses, which got "
+            f"warning: {filling.feature}: {filling.cause} in {_hypotheses(n)}, which got "
             f"{filling.value}"
         )
     for what, n in notices.passed_over.items():
@@ -73,13 +73,17 @@ def warn(result: "RescoringResult") -> None:
         output.say(f"NOTE: {advice}")
 
 
+def _hypotheses(n: int) -> str:
+    return output.counted(n, "hypothesis", several="hypotheses")
+
+
 def _read(result: "RescoringResult") -> Iterator[str]:
     """What was read, and how much of it the models knew."""
     counts, text = result.counts, result.text
     is_text = result.format == "text"
-    what = f"{counts.n_lists}" + ("" if is_text else f", {text.n_hypotheses} hypotheses")
+    what = f"{counts.n_lists}" + ("" if is_text else f", {_hypotheses(text.n_hypotheses)}")
     yield (
-        f"{'sentences' if is_text else 'lists'}: {what}, {text.n_words} words; "
+        f"{'sentences' if is_text else 'lists'}: {what}, {output.counted(text.n_words, 'word')}; "
         f"format {result.format}; {result.seconds:.1f} s"
     )
     if text.n_words and result.scorers:
@@ -156,7 +160,7 @@ def _lists(result: "ScoreResult | ServeResult") -> Iterator[str]:
         yield f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
     if result.sharing is not None:
         yield f"sharing: {result.sharing:.2f} tokens a prefix"
-    yield f"another hypothesis is the best one now: {counts.n_moved} lists"
+    yield f"another hypothesis is the best one now: {output.counted(counts.n_moved, 'list')}"
 
 
 def _lattices(result: "RescoringResult") -> Iterator[str]:
@@ -239,7 +243,7 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
         held_out = f", {_percent(tuned.held_out_error)} cross-validated"
     share = "1 - " if tuned.metric.startswith("bleu|") else ""
     yield (
-        f"tuned on {tuned.n_lists} lists: {_percent(tuned.first_error)} first, "
+        f"tuned on {output.counted(tuned.n_lists, 'list')}: {_percent(tuned.first_error)} first, "
         f"{_percent(tuned.error)} tuned{held_out}; {share}{tuned.metric}"
     )
     if tuned.held_out_gain is not None:

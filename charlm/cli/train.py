@@ -94,8 +94,8 @@ def _stopped(result: "TrainResult", *, by: str) -> str:
 
 def _made(result: "TrainResult") -> str:
     """`1 epoch and 5 steps, 30 s`."""
-    epochs = "1 epoch" if result.epochs == 1 else f"{result.epochs:,} epochs"
-    steps = "1 step" if result.steps == 1 else f"{result.steps:,} steps"
+    epochs = f"{result.epochs:,} {output.noun(result.epochs, 'epoch')}"
+    steps = f"{result.steps:,} {output.noun(result.steps, 'step')}"
     return f"{epochs}{f' and {steps}' if result.steps else ''}, {_time(result.seconds)}"
 
 

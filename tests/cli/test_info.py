@@ -31,7 +31,7 @@ def test_a_card_is_a_line_a_fact() -> None:
         *("encoder", "context", "output", "recipe", "time", "seed, threads"),
         *("precision, device", "versions", "weights", "vocabulary", "command"),
     ]
-    assert rows["state"] == "finished, 1 of 1 epochs, the best of epoch 1 kept"
+    assert rows["state"] == "finished, 1 of 1 epoch, the best of epoch 1 kept"
     assert rows["taps"] == "char-cnn (16), transform (16), highway (16), output (8)"
     assert rows["valid ppl"] == f"{facts.perplexities[0].ppl:.2f}, as read in training"
     assert rows["signature"] == facts.perplexities[0].signature

@@ -146,7 +146,7 @@ def test_denominators_leave_out_what_gets_no_probability_and_one_line_says_so(
     assert result.stderr.startswith("a.arpa: order 1, ")
     lines = [re.sub(" +", " ", line) for line in result.stdout.splitlines()]
     assert "ppl 10.00 3 tokens, each </s> one of them" in lines
-    assert "ppl1 1000.00 1 words" in lines
+    assert "ppl1 1000.00 1 word" in lines
     assert "ppl-known 10.00 3 tokens, without <unk>" in lines
     assert (
         "left out, having no probability: 3 of 6 tokens; the bits count their characters all the "

@@ -28,7 +28,7 @@ bits/byte-open {BITS / 7:>11.4f} {BITS / 7:>11.4f}  7 bytes
 first figures: one stream, the state carried over sentence ends, as the model was trained
 <unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
 0 OOVs: SRILM's count, of words without a probability; <unk> has one
-spelled: 1 words, {-math.log2(ZZ) / 3:.4f} bits/char over {OVER}
+spelled: 1 word, {-math.log2(ZZ) / 3:.4f} bits/char over {OVER}
 """
 
 

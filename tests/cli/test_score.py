@@ -43,7 +43,7 @@ most frequent unknown: Dog 1, bird 1
 empty hypotheses: 1, scored as the end of a sentence
 texts that their list had before: 1, scored once
 sharing: 2.00 tokens a prefix
-another hypothesis is the best one now: 1 lists
+another hypothesis is the best one now: 1 list
 nn: exp/first
 weights: am -1
 without a weight: nn, words, oov; charlm tune finds some
@@ -97,8 +97,8 @@ def test_what_was_put_right_is_a_warning_a_kind_whatever_goes_to_stdout() -> Non
         assert [line for line in told if line.startswith("warning")] == [
             "warning: <s> or </s> at the ends of 2 hypotheses: left out, every sentence is scored "
             "with its end",
-            "warning: am: missing in 1 hypotheses, which got the worst of the list",
-            "warning: am: missing in 1 hypotheses, which got 0, since no hypothesis of the list "
+            "warning: am: missing in 1 hypothesis, which got the worst of the list",
+            "warning: am: missing in 1 hypothesis, which got 0, since no hypothesis of the list "
             "has it",
             "warning: keys of acwt that the texts lack: 1, passed over",
         ]
@@ -226,7 +226,7 @@ def test_without_weights_the_lists_order_stands_beside_the_new_scores() -> None:
     assert told in lines
     assert Path("scored.tsv").read_text().startswith("id\tam\tcharlm\ttext\nu\t-1\t")
     ranked = ask(*options, "--weight", "nn=1").stdout.splitlines()
-    assert "another hypothesis is the best one now: 1 lists" in ranked
+    assert "another hypothesis is the best one now: 1 list" in ranked
 
 
 def test_without_a_model_it_is_told_what_ranks() -> None:

@@ -20,9 +20,10 @@ GPU = torch.cuda.is_available()
 RESETS = [(2, 0), (2, 1), (4, 1)]  # step and stream
 
 
-def model_of(inventory: Inventory) -> LanguageModel:
+def model_of(inventory: Inventory, **of_context: object) -> LanguageModel:
     torch.manual_seed(3)
-    model, _ = build_model(SETTINGS, inventory)
+    settings = SETTINGS | {"context": SETTINGS["context"] | of_context}
+    model, _ = build_model(settings, inventory)
     return model.eval()
 
 
@@ -57,11 +58,12 @@ def test_reading_with_resets_is_reading_each_piece_from_the_initial_state(
 @pytest.mark.parametrize(
     "device", ["cpu", pytest.param("cuda", marks=[pytest.mark.skipif(not GPU, reason="no GPU")])]
 )
+@pytest.mark.parametrize("context", ["lstm", "gru", "mogrifier"])
 def test_a_mask_reads_as_pieces_do_and_has_their_gradients(
-    inventory: Inventory, device: str
+    inventory: Inventory, device: str, context: str
 ) -> None:
     place = pick_device(device)  # without TF32, to which cuDNN's LSTM alone would round
-    model = model_of(inventory).to(place)
+    model = model_of(inventory, type=context).to(place)
     forms = FormTable(inventory, inventory.words).forms(torch.arange(inventory.n_words).numpy())
     forms = forms.to(place)
     where = torch.arange(STEPS * STREAMS, device=device).view(STEPS, STREAMS) % inventory.n_words

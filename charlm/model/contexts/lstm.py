@@ -170,18 +170,14 @@ class LSTM(StackedContext):
 
     @property
     def takes_masks(self) -> bool:
-        """True if no layer runs in our own loop, and the initial state is zero."""
-        return all(isinstance(layer, nn.LSTM) for layer in self.layers) and not self.start.leaves
+        """True if the initial state is zero."""
+        return not self.start.leaves
 
-    def forward_masked(
-        self, x_TBE: Tensor, state: State, *, keep_TB: Tensor
-    ) -> tuple[Tensor, State]:
-        return self.through_layers(x_TBE, state, run=partial(self._run_masked, keep_TB=keep_TB))
-
-    def _run_masked(
-        self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves, keep_TB: Tensor
+    def run_layer(
+        self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves, keep_TB: Tensor | None = None
     ) -> tuple[Tensor, Leaves]:
-        assert isinstance(layer, nn.LSTM)
+        if keep_TB is None or not isinstance(layer, nn.LSTM):
+            return super().run_layer(layer, x_TBE, state=state, keep_TB=keep_TB)
         return run_masked(
             layer,
             x_TBE,

@@ -110,8 +110,10 @@ class Cell(nn.Module, ABC):
         """The next state. `times(k, h)` is matrix k times h; `drop` masks a candidate."""
 
 
-def run_cell(cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise) -> tuple[Tensor, Leaves]:
-    """h_TBH, and the state after the last step.
+def run_cell(
+    cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise, keep_TB: Tensor | None = None
+) -> tuple[Tensor, Leaves]:
+    """h_TBH, and the state after the last step. Where `keep_TB` is 0, a step begins with zeros.
 
     Recurrent dropout follows Semeniuta et al. (2016). Zoneout follows Krueger et al. (2017): in
     training a number of the state keeps its old value with the given probability, in evaluation it
@@ -127,7 +129,10 @@ def run_cell(cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise) -> tuple
         return functional.dropout(candidate_BH, noise.recurrent_dropout, cell.training)
 
     outputs = []
-    for x_BG in cell.project(x_TBE):
+    for t, x_BG in enumerate(cell.project(x_TBE)):
+        if keep_TB is not None:
+            keep_B1 = keep_TB[t].unsqueeze(1)
+            state = tuple(leaf * keep_B1 for leaf in state)
         new = cell.step(x_BG, state, times=times, drop=drop)
         if any(noise.zoneout):
             new = _zoned_out(new, state, rates=noise.zoneout, training=cell.training)

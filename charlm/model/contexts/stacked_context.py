@@ -8,6 +8,7 @@ draws a new one.
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
@@ -158,11 +159,24 @@ class StackedContext(Context):
         """h_TBH, and for each layer a tuple of leaves, in the parameters' precision."""
         return self.through_layers(x_TBE, state, run=self.run_layer)
 
-    def run_layer(self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves) -> tuple[Tensor, Leaves]:
-        """h_TBH of one layer, and its state."""
+    @property
+    def takes_masks(self) -> bool:
+        """True if every layer runs in our own loop, and the initial state is zero."""
+        return all(isinstance(layer, Cell) for layer in self.layers) and not self.start.leaves
+
+    def forward_masked(
+        self, x_TBE: Tensor, state: State, *, keep_TB: Tensor
+    ) -> tuple[Tensor, State]:
+        return self.through_layers(x_TBE, state, run=partial(self.run_layer, keep_TB=keep_TB))
+
+    def run_layer(
+        self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves, keep_TB: Tensor | None = None
+    ) -> tuple[Tensor, Leaves]:
+        """h_TBH of one layer, and its state; where `keep_TB` is 0, a step begins with zeros."""
         if isinstance(layer, Cell):
-            return run_cell(layer, x_TBE, state=state, noise=self.noise)
+            return run_cell(layer, x_TBE, state=state, noise=self.noise, keep_TB=keep_TB)
         assert isinstance(layer, nn.RNNBase)
+        assert keep_TB is None
         return run_fused(
             layer,
             x_TBE,

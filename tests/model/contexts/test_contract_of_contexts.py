@@ -18,6 +18,7 @@ from charlm.model.contract import (
     detached,
     gather_state,
     map_state,
+    merge_states,
     state_leaves,
     with_leaves,
 )
@@ -44,6 +45,11 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
         {"bias": "state", "recurrent_dropout": 0.5, "initial_state": "learned"},
         {"reset": "after", "weight_drop": 0.5},
         {"reset": "after", "zoneout": 0.1, "layer_norm": True},
+    ],
+    "mogrifier": [
+        {"rank": 3},
+        {"rank": 2, "rounds": 2, "forget_bias": 1.0, "weight_drop": 0.5, "zoneout": 0.1},
+        {"rank": 2, "rounds": 1, "last_dim": 4, "initial_state": "learned"},
     ],
     "rnn": [
         {},
@@ -149,6 +155,23 @@ def test_cutting_a_stream_into_chunks_changes_nothing(
         pieces.append(piece)
     torch.testing.assert_close(torch.cat(pieces), whole)
     torch.testing.assert_close(state_leaves(after), state_leaves(after_whole))
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_a_masked_stream_begins_anew_and_the_others_run_on(
+    context: Context, x_TBE: torch.Tensor, state: State, first: int
+) -> None:
+    if not context.takes_masks:
+        pytest.skip("it takes no masks")
+    where_B = torch.tensor([False, True, False])
+    before, middle = context(x_TBE[:first], state) if first else (x_TBE[:0, :, :0], state)
+    begun = merge_states(context.initial_state(STREAMS), middle, where_B=where_B)
+    after, last = context(x_TBE[first:], begun)
+    keep_TB = torch.ones(STEPS, STREAMS)
+    keep_TB[first, 1] = 0
+    h_TBH, found = context.forward_masked(x_TBE, state, keep_TB=keep_TB)
+    torch.testing.assert_close(h_TBH, torch.cat([before, after]) if first else after)
+    torch.testing.assert_close(state_leaves(found), state_leaves(last))
 
 
 @pytest.mark.parametrize("step", range(STEPS))

@@ -15,7 +15,7 @@ from charlm.settings import build_part, options_of
 Build = Callable[..., Context]
 
 DIM, STEPS, STREAMS = 32, 6, 3
-RECURRENT = ["lstm", "gru", "rnn", "mut1", "mut2", "mut3", "deep-transition"]
+RECURRENT = ["lstm", "mogrifier", "gru", "rnn", "mut1", "mut2", "mut3", "deep-transition"]
 AWD = {"dropout": 0.25, "input_dropout": 0.4, "output_dropout": 0.5, "variational": True}
 
 
@@ -32,6 +32,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         **{**WIDTHS, "gates": "ifo", "forget_bias": 0.0, "peepholes": False, "layer_norm": False},
         **{**DROPOUTS, "recurrent_dropout": 0.0, "zoneout": 0.0, "memory_zoneout": 0.0},
         **{"weight_drop": 0.0, **SUMS},
+    },
+    "mogrifier": {
+        **{**WIDTHS, "rounds": 5, "rank": 96, "forget_bias": 0.0, **DROPOUTS},
+        **{"recurrent_dropout": 0.0, "zoneout": 0.0, "memory_zoneout": 0.0, "weight_drop": 0.0},
+        **SUMS,
     },
     "gru": {**WIDTHS, "reset": "before", "bias": "candidate", **OF_GRU},
     "rnn": {**WIDTHS, "activation": "tanh", **OF_RNN},

@@ -326,7 +326,7 @@ def wide(trainer: Trainer) -> Any:
         (("recipe.batching.type=sentences", "recipe.temporal_penalty=1"), False),
         (GATED, True),
         (("recipe.batching.reset=0.5",), True),
-        (("recipe.batching.reset=0.5", "context.layer_norm=true"), False),
+        (("recipe.batching.reset=0.5", "context.layer_norm=true"), True),
         (("context.initial_state=learned",), False),
         (("output.type=composed", "output.project=true"), True),
         (("context.type=gru",), False),

@@ -164,8 +164,9 @@ def require_no_torch(path: str | Path, options: Any) -> None:
     """Raise ConfigError for an option of a command that needs torch."""
     given: dict[str, Any] = {
         f"--{name.replace('_', '-')}": getattr(options, name, None)
-        for name in ("open_vocabulary", "unnormalised", "adapt_rates", "gpus", "processes")
+        for name in ("open_vocabulary", "adapt_rates", "gpus", "processes")
     }
+    given["--unnormalised, nor weights tuned with it"] = getattr(options, "unnormalised", False)
     given["--adapt"] = getattr(options, "adapt", "none") != "none"
     device, precision = options.device, getattr(options, "precision", "auto")
     given[f"--device {device}"] = device not in ("auto", "cpu")

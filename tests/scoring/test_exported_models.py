@@ -180,6 +180,10 @@ for command in (["score", text], ["nn", "cat"], ["surprisal", text]):
         (lambda folder, text: charlm.score(text, model=folder, processes=2), "--processes"),
         (lambda folder, text: charlm.score(text, model=folder, open_vocabulary=True), "--open-voc"),
         (lambda folder, text: charlm.score(text, model=folder, adapt_rates="rate=1"), "--adapt-ra"),
+        (
+            lambda folder, text: charlm.score(text, model=folder, unnormalised=True),
+            "--unnormalised, nor weights tuned with it; leave it out",
+        ),
         (lambda folder, text: charlm.surprisal(text, model=folder, device="cuda"), "--device cuda"),
         (lambda folder, text: charlm.neighbours("cat", model=folder, at="char-cnn"), "--at"),
         (lambda folder, text: charlm.load(folder).neighbours("cat", at="char-cnn"), "--at"),

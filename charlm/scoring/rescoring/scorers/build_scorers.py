@@ -215,7 +215,7 @@ def _check(options: RescoringOptions) -> None:
         )
     is_adapted = options.adapt != "none"
     if (is_adapted or options.adapt_rates) and (not options.models or options.unnormalised):
-        found = "--unnormalised" if options.models else "no --model"
+        found = "--unnormalised, or weights tuned with it" if options.models else "no --model"
         raise ConfigError(f"--adapt: found {found}; expected a run's probabilities; drop either")
     if options.recordings and options.context == "none" and not is_adapted:
         raise ConfigError(
@@ -376,8 +376,8 @@ def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "Neura
 
     if options.unnormalised and not run.model.output.has_scores:
         raise ConfigError(
-            f"{run.path}: --unnormalised: its output has no scores of its own; expected a softmax; "
-            "drop --unnormalised"
+            f"{run.path}: --unnormalised, or weights tuned with it: its output has no scores of "
+            "its own; expected a softmax; drop what asks for them"
         )
     adaptation = opened_adaptation(run, mode=options.adapt, rates=options.adapt_rates)
     forms = FormCache(

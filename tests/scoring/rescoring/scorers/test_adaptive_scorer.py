@@ -132,7 +132,7 @@ def test_a_recording_begins_with_the_trained_model(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"unnormalised": True}, "--adapt: found --unnormalised; expected a run's probabilities"),
+        ({"unnormalised": True}, "--adapt: found --unnormalised, or weights tuned with it; expect"),
         ({"processes": 2}, "--adapt: a list waits for what was chosen .*; expected one process"),
         ({"format": "slf"}, "--adapt: lattices are searched by models that stay as they are"),
     ],

@@ -193,7 +193,7 @@ def test_an_output_without_scores_cannot_do_without_their_sum(
     assert isinstance(made.parts[0], NeuralScorer)
     output = type(made.parts[0].walker.model.output)
     monkeypatch.setattr(output, "has_scores", False)
-    with pytest.raises(ConfigError, match="--unnormalised: its output has no scores of its own; e"):
+    with pytest.raises(ConfigError, match="tuned with it: its output has no scores of its own; "):
         build([run], unnormalised=True)
 
 

@@ -19,7 +19,7 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
+from charlm.nbest.lattices.expanded import ExpandedArc
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.list_lines import Line, Lines
@@ -272,26 +272,21 @@ def decoder_scales(scores: NewScores) -> dict[str, float]:
     return {"--inv-acoustic-scale": inverse, "--lm-scale": 1.0, "--word-ins-penalty": 0.0}
 
 
-def with_new_scores(expanded: ExpandedLattice, scores: NewScores) -> str:
+def with_new_scores(scores: NewScores) -> str:
     """The lattice as text."""
-    original = expanded.lattice.original
-    assert isinstance(original, KaldiOriginal)
-    writer = _Writer(expanded, scores, original)
-    return writer.split() if expanded.is_split else writer.in_place()
+    writer = _Writer(scores)
+    return writer.split() if scores.expanded.is_split else writer.in_place()
 
 
-@dataclass(frozen=True)
 class _Writer:
     """Writes the lines of one lattice."""
 
-    expanded: ExpandedLattice
-    scores: NewScores
-    original: KaldiOriginal
-
-    @property
-    def end(self) -> str:
-        """What ends a line."""
-        return self.original.lines[0].end or "\n"
+    def __init__(self, scores: NewScores) -> None:
+        self.scores, self.expanded = scores, scores.expanded
+        original = scores.expanded.lattice.original
+        assert isinstance(original, KaldiOriginal)
+        self.original = original
+        self.end = original.lines[0].end or "\n"
 
     def in_place(self) -> str:
         """The lattice with every line where it was."""

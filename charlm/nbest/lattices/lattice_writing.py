@@ -3,7 +3,6 @@
 from charlm.nbest.format import Piece
 from charlm.nbest.lattices import kaldi, slf
 from charlm.nbest.lattices.expanded import RescoredLattice
-from charlm.nbest.lattices.kaldi import KaldiOriginal
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf import SlfOriginal
 
@@ -15,14 +14,10 @@ def rescored_text(rescored: RescoredLattice) -> Piece:
         ConfigError: weights that a decoder's scales cannot express.
         DataError: a lattice of probabilities, which cannot hold such scores.
     """
-    expanded = rescored.expanded
-    scores = NewScores(expanded)
-    original = expanded.lattice.original
-    if isinstance(original, KaldiOriginal):
-        return Piece("", kaldi.with_new_scores(expanded, scores))
-    assert isinstance(original, SlfOriginal)
-    text = slf.with_new_scores(expanded, scores, note=how_it_was_made(rescored))
-    return Piece(original.file, text)
+    scores, original = NewScores(rescored.expanded), rescored.lattice.original
+    if isinstance(original, SlfOriginal):
+        return Piece(original.file, slf.with_new_scores(scores))
+    return Piece("", kaldi.with_new_scores(scores))
 
 
 def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
@@ -30,14 +25,3 @@ def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
     if isinstance(rescored.lattice.original, SlfOriginal):
         return dict(slf.DECODER_SCALES)
     return kaldi.decoder_scales(NewScores(rescored.expanded))
-
-
-def how_it_was_made(rescored: RescoredLattice) -> str:
-    """Models, recombination, beam and weights, on one line."""
-    expanded = rescored.expanded
-    weights = " ".join(f"{name}={value:.6g}" for name, value in expanded.weighing.weights.items())
-    return (
-        f"charlm: {' '.join(expanded.models)} recombine={expanded.recombine} "
-        f"beam={expanded.beam:g} merged={expanded.n_merged} "
-        f"pruned={expanded.n_pruned} weights: {weights}"
-    )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
+from charlm.nbest.lattices.expanded import ExpandedArc
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf_fields import Fields, Unit, fields_of
@@ -270,29 +270,28 @@ def _terminal(block: _Block, order: dict[str, int], field: str, *, taken: set[in
     raise DataError(f"{place}: {found} one that nothing {verb}; expected one {field} node")
 
 
-def with_new_scores(expanded: ExpandedLattice, scores: NewScores, *, note: str) -> str:
-    """The lattice as text; `note` becomes a comment before its nodes.
+def with_new_scores(scores: NewScores) -> str:
+    """The lattice as text; a comment before its nodes says how it was made.
 
     Raises:
         DataError: probabilities instead of logarithms: most new scores would be far too small.
     """
-    original = expanded.lattice.original
-    assert isinstance(original, SlfOriginal)
-    if not original.unit.base:
+    writer = _Writer(scores)
+    if not writer.original.unit.base:
         raise DataError(
-            f"{expanded.lattice.place}: base=0, probabilities, too coarse for the new scores; "
+            f"{scores.place}: base=0, probabilities, too coarse for the new scores; "
             "expected a base of logarithms; convert the file, or give --write nbest"
         )
-    writer = _Writer(expanded, scores, original)
-    return writer.split(note) if expanded.is_split else writer.in_place(note)
+    return writer.split() if scores.expanded.is_split else writer.in_place()
 
 
 class _Writer:
     """Writes the lines of one lattice."""
 
-    def __init__(self, expanded: ExpandedLattice, scores: NewScores, original: SlfOriginal) -> None:
-        self.expanded = expanded
-        self.scores = scores
+    def __init__(self, scores: NewScores) -> None:
+        self.scores, self.expanded = scores, scores.expanded
+        original = scores.expanded.lattice.original
+        assert isinstance(original, SlfOriginal)
         self.original = original
         self.end = original.lines[0].end or "\n"
         self.body = {each.line.number for each in (*original.nodes, *original.links)}
@@ -310,7 +309,7 @@ class _Writer:
         text = line.text.strip(" \t")
         return line.number not in self.body and bool(text) and not text.startswith("#")
 
-    def in_place(self, note: str) -> str:
+    def in_place(self) -> str:
         """The lattice with every line where it was."""
         texts = {
             self.original.links[arc.arc].line.number: self._link(arc, {})
@@ -319,14 +318,14 @@ class _Writer:
         pieces, first = [], min(self.body)
         for line in self.original.lines:
             if line.number == first:
-                pieces.append(self._before_nodes(note))
+                pieces.append(self._before_nodes())
             if line.number in self.body:
                 pieces.append(line.start + texts.get(line.number, line.text) + line.end)
             else:
                 pieces.append(self._outside(line, {}) + line.end)
         return "".join(pieces)
 
-    def split(self, note: str) -> str:
+    def split(self) -> str:
         """Header and comments, the nodes, the links."""
         nodes, names = self._nodes()
         count = {"N": str(len(nodes)), "L": str(len(self.expanded.arcs))}
@@ -336,7 +335,7 @@ class _Writer:
             for line in self.original.lines
             if line.number not in self.body
         ]
-        pieces.append(self._before_nodes(note))
+        pieces.append(self._before_nodes())
         for number, node in enumerate(nodes):
             text = replaced(self.original.nodes[node], {"I": str(number)})
             pieces.append(text + self.end)
@@ -353,8 +352,15 @@ class _Writer:
         text = replaced(fields_of(line), {**scales, **changes}, add=False)
         return line.start + (self.missing if line.number == self.sizes else "") + text
 
-    def _before_nodes(self, note: str) -> str:
-        return ("" if self.sizes else self.missing) + f"# {note}{self.end}"
+    def _before_nodes(self) -> str:
+        """A comment with models, recombination, beam and weights."""
+        made = self.expanded
+        weights = " ".join(f"{name}={value:.6g}" for name, value in made.weighing.weights.items())
+        return (
+            f"{'' if self.sizes else self.missing}# charlm: {' '.join(made.models)} "
+            f"recombine={made.recombine} beam={made.beam:g} merged={made.n_merged} "
+            f"pruned={made.n_pruned} weights: {weights}{self.end}"
+        )
 
     def _nodes(self) -> tuple[list[int], list[str]]:
         """The lattice's node of each node written, and the name of each expanded node."""

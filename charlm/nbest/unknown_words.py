@@ -240,7 +240,6 @@ def _sentences(path: str | Path, is_known: Callable[[str], bool]) -> Iterator[Se
     Of a lattice, those of all arcs.
     """
     with opened(Source(path, rules=CORPUS)) as source:
-        assert source.sample is not None
         if lattice_format(source.sample) is not None:
             for lattice in read_lattices(source):
                 labels = [arc.word for arc in lattice.arcs if not is_silent(arc.word)]

@@ -79,7 +79,6 @@ def test_what_is_no_text_is_refused_with_its_line(content: bytes, message: str) 
 def test_an_opened_source_is_read_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"a\nb"))))
     with opened(Source("-", on_nan="worst")) as source:
-        assert source.sample is not None
         assert source.sample.lines == ("a", "b")
         assert source.on_nan == "worst"
         with lines_of(source) as lines:
@@ -102,7 +101,6 @@ def test_names_of_a_folder_are_sorted_and_neither_hidden_nor_too_deep(tmp_path: 
         (tmp_path / name).touch()
     assert names_in(tmp_path) == ("a", "b", "c/d/e/f")
     with opened(Source(tmp_path)) as source:
-        assert source.sample is not None
         assert source.sample.names == ("a", "b", "c/d/e/f")
         assert source.lines is None
 

@@ -93,7 +93,6 @@ def open_lists(source: Source, *, name: str = "") -> Iterator[tuple[Format, Iter
         yield chosen, chosen.read(source)
         return
     with opened(source) as found:
-        assert found.sample is not None  # it has just been taken
         chosen = detect(found.sample)
         yield chosen, chosen.read(found)
 

@@ -180,7 +180,7 @@ def _require_one_order(said: Sequence[str], header: Fields, *, place: str) -> No
 
 def _sample(source: Source, lines: Lines) -> tuple[str, ...]:
     """The first lines; none for a pipe that was not sampled before, since that could take long."""
-    if isinstance(source, OpenSource) and source.sample is not None:
+    if isinstance(source, OpenSource):
         return source.sample.lines
     return () if str(source.path) == "-" else lines.sample()
 

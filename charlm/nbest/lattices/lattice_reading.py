@@ -59,13 +59,11 @@ def read_lattices(
     if words_txt is not None:
         symbols = kaldi.read_symbols(words_txt, rules=source.rules)
     with nullcontext(source) if isinstance(source, OpenSource) else opened(source) as ready:
-        sample = ready.sample
-        assert sample is not None  # an opened source knows its beginning
-        found = lattice_format(sample) if form == "auto" else form
+        found = lattice_format(ready.sample) if form == "auto" else form
         if found is None:
             raise _no_lattices(source)
         if ready.lines is None:
-            lattices = _of_folder(source, sample, found)
+            lattices = _of_folder(source, ready.sample, found)
         elif ready.lines.peek() is None:
             raise DataError(f"{ready.lines.name}: empty; expected lattices")
         elif found == SLF:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from charlm.errors import ConfigError
 from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.fingerprint import check_not_reported
-from charlm.nbest.format import Format, Sample, Source
+from charlm.nbest.format import Format, Source
 from charlm.nbest.formats import FORMATS as LISTS
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
@@ -148,10 +148,9 @@ class ListRun:
             )
         if wanted in LATTICES and str(source.path) == "-":
             lines = stack.enter_context(open_lines("-", rules=source.rules))
-            return OpenSource("-", lines=lines, sample=Sample("-", (), ())), wanted
+            return OpenSource("-", lines=lines), wanted
         if wanted == "auto":
             source = stack.enter_context(opened(source))
-            assert source.sample is not None  # `opened` has just taken it
             likely = kept.format if kept else ""
             wanted = lattice_format(source.sample) or detect(source.sample, likely=likely).name
         if kept is None:

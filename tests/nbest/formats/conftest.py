@@ -7,7 +7,7 @@ from runpy import run_path
 
 import pytest
 
-from charlm.nbest.format import Format
+from charlm.nbest.format import Format, Sample
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.list_lines import Lines, OpenSource
 
@@ -24,7 +24,9 @@ def read() -> Read:
     def read(reader: Format, content: str | bytes, **said: object) -> list[NbestList]:
         raw = content.encode() if isinstance(content, str) else content
         lines = Lines(io.BytesIO(raw), NAME)
-        return list(reader.read(OpenSource(NAME, lines=lines, **said)))  # type: ignore[arg-type]
+        sample = Sample(NAME, lines.sample(), ())
+        source = OpenSource(NAME, lines=lines, sample=sample, **said)  # type: ignore[arg-type]
+        return list(reader.read(source))
 
     return read
 

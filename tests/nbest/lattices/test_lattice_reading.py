@@ -194,7 +194,6 @@ def test_an_empty_or_broken_file_makes_no_folder_one_of_lattices(tmp_path: Path)
     (tmp_path / "empty").touch()
     (tmp_path / "broken.gz").write_bytes(b"\x1f\x8b half")
     with opened(Source(tmp_path)) as ready:
-        assert ready.sample is not None
         assert lattice_format(ready.sample) is None
 
 

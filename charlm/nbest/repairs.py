@@ -57,18 +57,9 @@ class Notices:
 
     def to_dict(self) -> dict[str, object]:
         return {
-            "n_marked": self.n_marked,
+            **vars(self),
             "filled": [{**key._asdict(), "n_hypotheses": n} for key, n in self.filled.items()],
             "passed_over": dict(self.passed_over),
-            "headings": self.headings,
-            "ids_read_as_words": self.ids_read_as_words,
-            "share_in_case": self.share_in_case,
-            "n_in_other_characters": self.n_in_other_characters,
-            "noise_without_reference": self.noise_without_reference,
-            "n_optional": self.n_optional,
-            "said_otherwise": self.said_otherwise,
-            "n_out_of_order": self.n_out_of_order,
-            "may_be_means": self.may_be_means,
         }
 
 

@@ -10,20 +10,16 @@ import torch
 from torch import Tensor
 
 from charlm.model.contract import Output
+from charlm.text.perplexity.spelled_words import Additive
 
 
 @dataclass(frozen=True)
-class LogZ:
+class LogZ(Additive):
     """log Z in nats, and its square, summed over tokens."""
 
     n_tokens: int = 0
     total: float = 0.0
     squares: float = 0.0
-
-    def __add__(self, other: "LogZ") -> "LogZ":
-        return LogZ(
-            self.n_tokens + other.n_tokens, self.total + other.total, self.squares + other.squares
-        )
 
     @property
     def mean(self) -> float:

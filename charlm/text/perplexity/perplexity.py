@@ -9,7 +9,7 @@ follows.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
@@ -332,7 +332,7 @@ class Evaluation(ShortRepr):
             told["trained_state"] = self.trained_state
         return {
             "name": self.name,
-            **{each.name: getattr(counts, each.name) for each in fields(counts)},
+            **vars(counts),
             "n_tokens": counts.n_tokens,
             "n_known_tokens": counts.n_known_tokens,
             "oov_share": share(counts.n_oov, counts.n_words),

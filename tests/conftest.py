@@ -120,6 +120,19 @@ def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def save_unigrams() -> Callable[..., Path]:
+    """Writes an ARPA file of unigrams: log10 probabilities, `end` that of `</s>`."""
+
+    def save(path: Path, *, end: float, unk: float = -1, **words: float) -> Path:
+        log10s = {"<unk>": unk, "<s>": -99, "</s>": end, **words}
+        rows = "".join(f"{log10}\t{word}\n" for word, log10 in log10s.items())
+        path.write_text(f"\\data\\\nngram 1={len(log10s)}\n\n\\1-grams:\n{rows}\n\\end\\\n")
+        return path
+
+    return save
+
+
+@pytest.fixture(scope="session")
 def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A char-small of tiny sizes after one epoch, fp32, one thread."""
     from charlm.training.train import train

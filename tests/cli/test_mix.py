@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from charlm.run.folder import VOCABULARY
 from charlm.scoring.evaluation.mix import mix as mixed
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.vocabulary.vocabulary import load_inventory
+
+Save = Callable[..., Path]
 
 # Two streams, each twice as good at one of four tokens, and a token unknown to both.
 X = """\
@@ -109,26 +112,18 @@ def test_the_mixture_goes_to_a_file_that_mixes_again() -> None:
     assert result.stdout.splitlines()[3] == "mixture       -         1  8.16"
 
 
-def write_unigrams(path: str, *, end: float, **words: float) -> None:
-    """An ARPA file of unigrams, log10; `<unk>` has .1."""
-    marks = {"<unk>": -1, "<s>": -99, "</s>": end}
-    lines = "".join(f"{log10}\t{word}\n" for word, log10 in {**marks, **words}.items())
-    head = f"\\data\\\nngram 1={len(marks) + len(words)}\n\n\\1-grams:\n"
-    Path(path).write_text(f"{head}{lines}\n\\end\\\n")
-
-
-def test_an_arpa_file_of_the_mixture_is_told_with_its_perplexity() -> None:
-    write_unigrams("one.arpa", end=-0.1549, a=-0.69897)
-    write_unigrams("two.arpa", end=-0.69897, a=-0.1549)
+def test_an_arpa_file_of_the_mixture_is_told_with_its_perplexity(save_unigrams: Save) -> None:
+    save_unigrams(Path("one.arpa"), end=-0.1549, a=-0.69897)
+    save_unigrams(Path("two.arpa"), end=-0.69897, a=-0.1549)
     Path("text").write_text("a\n")
     result = run_mix("one.arpa", "two.arpa", "--text", "text", "--arpa", "both.arpa")
     assert result.stdout.splitlines()[3].split() == ["mixture", "-", "2.22"]  # 1 / .45
     assert "both.arpa: 4 n-grams, ppl 2.22" in result.stdout.splitlines()
 
 
-def test_words_that_an_arpa_file_lacks_are_told_of() -> None:
-    write_unigrams("one.arpa", end=-0.1549, a=-0.69897)
-    write_unigrams("two.arpa", end=-0.1549, b=-0.69897)
+def test_words_that_an_arpa_file_lacks_are_told_of(save_unigrams: Save) -> None:
+    save_unigrams(Path("one.arpa"), end=-0.1549, a=-0.69897)
+    save_unigrams(Path("two.arpa"), end=-0.1549, b=-0.69897)
     Path("text").write_text("b\n")
     result = run_mix("one.arpa", "two.arpa", "--text", "text", "--weights", ".5,.5")
     rows = [line.split() for line in result.stdout.splitlines()[1:4]]
@@ -146,11 +141,12 @@ def test_nothing_to_divide_by_is_undefined() -> None:
     assert "undefined" in result.stdout.splitlines()[3]
 
 
-def test_an_ngram_model_of_more_words_than_the_runs_is_told_of(tiny_run: Path) -> None:
+def test_an_ngram_model_of_more_words_than_the_runs_is_told_of(
+    tiny_run: Path, save_unigrams: Save
+) -> None:
     shutil.copytree(tiny_run, "run")
     words = load_inventory(Path("run", VOCABULARY)).words[2:]
-    lines = "".join(f"-2\t{word}\n" for word in ("<unk>", "<s>", "</s>", *words, "qqq"))
-    Path("lm").write_text(f"\\data\\\nngram 1={len(words) + 4}\n\n\\1-grams:\n{lines}\n\\end\\\n")
+    save_unigrams(Path("lm"), end=-2, unk=-2, **dict.fromkeys([*words, "qqq"], -2))
     Path("text").write_text("qqq other\nqqq\n")
     result = run_mix("run", "lm", "--text", "text", "--device", "cpu")
     assert result.exit_code == 0

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,29 +22,21 @@ from charlm.text.perplexity.score_streams import read_word_scores
 
 ROOT = Path(__file__).parents[3]
 PROBS = {"<unk>": 0.1, "</s>": 0.3, "a": 0.4, "b": 0.2}
-ARPA = """\
-\\data\\
-ngram 1=5
-
-\\1-grams:
--1\t<unk>
--99\t<s>
--0.52287874528\t</s>
--0.39794000867\ta
--0.69897000434\tb
-
-\\end\\
-"""
 TEXT = "a b\nzz\n"
 TOKENS = ("a", "b", "</s>", "<unk>", "</s>")
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> None:
+def here(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    uniform: Path,
+    save_unigrams: Callable[..., Path],
+) -> None:
     """A working folder with a text, a corpus, two files of scores, a run and a unigram model."""
     monkeypatch.chdir(tmp_path)
     uniform.rename("run")
-    Path("lm").write_text(ARPA)
+    save_unigrams(Path("lm"), end=-0.52287874528, a=-0.39794000867, b=-0.69897000434)
     Path("text").write_text(TEXT)
     Path("corpus").mkdir()
     Path("corpus/valid.txt").write_text("a a b\na\nb b zz\n")

@@ -303,18 +303,14 @@ def test_a_weight_below_zero_has_no_part_in_what_was_best_before(
 
 
 def test_the_old_model_leaves_the_first_path_too(
-    lower_run: Path, lattices: Path, tmp_path: Path
+    lower_run: Path, lattices: Path, tmp_path: Path, save_unigrams: Callable[..., Path]
 ) -> None:
-    arpa = tmp_path / "old.arpa"
-    arpa.write_text(
-        "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.5\t</s>\n-0.25\tc\n\n\\end\\\n"
-    )
     options = {
         "model": lower_run,
         "weight": ["am=1", "old_lm=10", "nn=-50"],
         "beam": 0,
         "n_best": 1,
-        "old_lm": arpa,
+        "old_lm": save_unigrams(tmp_path / "old.arpa", end=-0.5, c=-0.25),
     }
     for each in hypotheses(lattices, **options):
         scores = each["scores"]

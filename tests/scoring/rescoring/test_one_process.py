@@ -2,30 +2,21 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ARPA = """\\data\\
-ngram 1=5
-
-\\1-grams:
--2\t<unk>
--99\t<s>
--0.5\t</s>
--0.5\ta
--0.25\tc
-
-\\end\\
-"""
 LIST = "u\t-1\ta b\nu\t-2\ta c\nv\t-1\tc b\nv\t-3\tc\n"
 
 
 @pytest.mark.parametrize("model", [[], ["--lm", "kn.arpa"]])
-def test_lists_are_tuned_and_scored_without_torch(model: list[str], tmp_path: Path) -> None:
+def test_lists_are_tuned_and_scored_without_torch(
+    model: list[str], tmp_path: Path, save_unigrams: Callable[..., Path]
+) -> None:
     (tmp_path / "list.tsv").write_text(LIST)
     (tmp_path / "refs").write_text("u a b\nv c\n")
-    (tmp_path / "kn.arpa").write_text(ARPA)
+    save_unigrams(tmp_path / "kn.arpa", end=-0.5, unk=-2, a=-0.5, c=-0.25)
     tune = ["tune", "list.tsv", "--refs", "refs", "--out", "weights.json", *model]
     score = ["score", "list.tsv", "--weights", "weights.json", "--write", "ranked", *model]
     program = f"""

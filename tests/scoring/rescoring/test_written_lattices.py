@@ -1,7 +1,7 @@
 """Written lattices, decoded at the reported scales, give what was best here."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,13 +22,9 @@ def lattices(texts: dict[str, str], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def arpa(tmp_path: Path) -> Path:
-    path = tmp_path / "kn.arpa"
-    words = {"<unk>": -2.0, "<s>": -99.0, "</s>": -0.5}
-    words |= {word: -log10 / 4 for log10, word in enumerate("abcdefgh", 1)}
-    rows = "".join(f"{log10}\t{word}\n" for word, log10 in words.items())
-    path.write_text(f"\\data\\\nngram 1={len(words)}\n\n\\1-grams:\n{rows}\n\\end\\\n")
-    return path
+def arpa(tmp_path: Path, save_unigrams: Callable[..., Path]) -> Path:
+    words = {word: -log10 / 4 for log10, word in enumerate("abcdefgh", 1)}
+    return save_unigrams(tmp_path / "kn.arpa", end=-0.5, unk=-2.0, **words)
 
 
 def written(path: Path, **options: object) -> tuple[ScoreResult, Path]:

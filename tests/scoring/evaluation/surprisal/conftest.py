@@ -9,20 +9,6 @@ import pytest
 from charlm.run.folder import load_info
 from charlm.text.corpus.normalisation import Normalisation
 
-UNIGRAMS = """\\data\\
-ngram 1=6
-
-\\1-grams:
--9 <unk>
--9 <s>
--1 </s>
--1 good
--2 bad
--1 too
-
-\\end\\
-"""
-
 
 @pytest.fixture
 def cutting_run(saved_run: Callable[..., Path]) -> Path:
@@ -41,7 +27,5 @@ def sentence_run(run: Path) -> Path:
 
 
 @pytest.fixture
-def arpa(tmp_path: Path) -> Path:
-    path = tmp_path / "uni.arpa"
-    path.write_text(UNIGRAMS)
-    return path
+def arpa(tmp_path: Path, save_unigrams: Callable[..., Path]) -> Path:
+    return save_unigrams(tmp_path / "uni.arpa", end=-1, unk=-9, good=-1, bad=-2, too=-1)

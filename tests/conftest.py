@@ -58,12 +58,6 @@ TEST = """\
 a dog sat on the mat
 the birds looked at the dogs
 """
-TINY = [
-    "encoder.encoder.dim=4",
-    "encoder.encoder.widths=1,2,3",
-    "encoder.encoder.filters=4,4,8",
-    "context.dim=8",
-]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -133,7 +127,16 @@ def save_unigrams() -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_sizes() -> list[str]:
+    """The overrides that make char-small tiny."""
+    widths = ["encoder.encoder.widths=1,2,3", "encoder.encoder.filters=4,4,8"]
+    return ["encoder.encoder.dim=4", *widths, "context.dim=8"]
+
+
+@pytest.fixture(scope="session")
+def tiny_run(
+    corpus_dir: Path, tiny_sizes: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A char-small of tiny sizes after one epoch, fp32, one thread."""
     from charlm.training.train import train
 
@@ -145,7 +148,7 @@ def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
         epochs=1,
         batch_size=4,
         bptt=5,
-        overrides=TINY,
+        overrides=tiny_sizes,
         threads=1,
         device="cpu",
         precision="fp32",

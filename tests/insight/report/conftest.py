@@ -18,12 +18,6 @@ HOSTILE = (
     "line\N{LINE SEPARATOR}end",
     "\N{RIGHT-TO-LEFT OVERRIDE}turned",
 )
-TINY = [
-    "encoder.encoder.dim=4",
-    "encoder.encoder.widths=1,2,3",
-    "encoder.encoder.filters=4,4,8",
-    "context.dim=8",
-]
 QUICK = {"epochs": 2, "batch_size": 4, "threads": 1, "device": "cpu", "precision": "fp32"}
 
 
@@ -39,9 +33,11 @@ def hostile_dir(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="session")
-def char_run(hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def char_run(
+    hostile_dir: Path, tiny_sizes: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     run = tmp_path_factory.mktemp("runs") / "<b>run&amp;"
-    charlm.train(arch="char-small", data=hostile_dir, out=run, overrides=TINY, **QUICK)
+    charlm.train(arch="char-small", data=hostile_dir, out=run, overrides=tiny_sizes, **QUICK)
     return run
 
 

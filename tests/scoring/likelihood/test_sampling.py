@@ -15,12 +15,6 @@ from charlm.scoring.likelihood.sample_rows import SentenceDrawer, SentencePlan
 from charlm.scoring.likelihood.sampling import SampledSentence, sample
 from charlm.text.corpus.tokens import END, UNK
 
-TINY = [
-    "encoder.encoder.dim=4",
-    "encoder.encoder.widths=1,2,3",
-    "encoder.encoder.filters=4,4,8",
-    "context.dim=8",
-]
 LIMIT = 12  # a model that is hardly trained seldom ends a sentence early
 
 
@@ -141,10 +135,10 @@ def test_a_speller_spells_each_unk_with_the_sentences_own_numbers(tiny_run: Path
 
 
 def test_an_open_vocabulary_asks_the_runs_speller(
-    corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus_dir: Path, tiny_sizes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("charlm.training.train_speller.MAX_EPOCHS", 2)
-    options = {"epochs": 1, "overrides": TINY, "threads": 1, "device": "cpu"}
+    options = {"epochs": 1, "overrides": tiny_sizes, "threads": 1, "device": "cpu"}
     charlm.train(  # type: ignore[arg-type]
         arch="char-small", data=corpus_dir, out=tmp_path / "run", speller=True, **options
     )

@@ -17,14 +17,14 @@ from typing import Any, Literal, cast
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules
+from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD
 from charlm.text.io.lines import split_words
 
 NUMBER_TOKEN = "N"
 UNICODE_FORMS = ("NFC", "NFD", "NFKC", "NFKD", "none")
 TOKENISERS = ("none", "simple")
 PUNCTUATION = ("keep", "drop")
-MARKERS = frozenset(("<unk>", "<s>", "</s>"))
-SPELLED_UNK = "<unk>:"
+MARKERS = frozenset((UNK_WORD, START_WORD, END_WORD))
 CACHED_WORDS = 1 << 16  # words come again and again; of so many a table is begun anew
 
 # What numbers are, with Arabic decimal and thousands marks: 3.14  1,000  -5  .5  10:30  1990-91
@@ -264,7 +264,7 @@ def _each(rule: Callable[[str], Sequence[str]], words: Sequence[str]) -> list[st
 
 
 def _is_mark(word: str) -> bool:
-    return word in MARKERS or word.startswith(SPELLED_UNK)
+    return word in MARKERS or word.startswith(f"{UNK_WORD}:")
 
 
 def _without_punctuation(word: str) -> Sequence[str]:

@@ -6,6 +6,7 @@ import typer or torch.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -104,6 +105,11 @@ def keywords(
     kind = cast(type, options)
     fields = fields_of(kind)
     said = zip(inspect.signature(kind).parameters.values(), fields, strict=True)
+    names = {
+        flag: field.name
+        for field in fields
+        for flag in field.opt.flags or (field.opt.flag(field.name),)
+    }
     # The constructor's signature with plain types in the place of Annotated ones.
     signature = inspect.Signature([each.replace(annotation=field.type) for each, field in said])
 
@@ -116,13 +122,15 @@ def keywords(
                 try:
                     signature.bind(*args, **kwargs)
                 except TypeError as error:
-                    message = f"{function.__name__}(): {error}{_hint(kwargs, signature)}"
+                    message = f"{function.__name__}(): {error}{_hint(kwargs, names)}"
                     raise TypeError(message) from None
                 chosen = options(*args, **kwargs)
             check_ranges(chosen)
             return function(chosen)
 
-        listed = "\n".join(f"    {_shown_name(field)}: {field.opt.help}" for field in fields)
+        listed = "\n".join(
+            f"    {_shown_name(field)}: {_in_python(field.opt.help, names)}" for field in fields
+        )
         call.__doc__ = f"{inspect.getdoc(function) or ''}\n\nOptions:\n{listed}\n"
         returns = inspect.signature(function).return_annotation
         vars(call)["__signature__"] = signature.replace(return_annotation=returns)
@@ -138,11 +146,23 @@ def _shown_name(field: Field) -> str:
     return f"{field.name} ({form})" if form else field.name
 
 
-def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:
-    """A suggestion for the first unknown keyword."""
-    names = signature.parameters
+def _in_python(text: str, names_of_flags: Mapping[str, str]) -> str:
+    """A help whose options have their names in Python; commands in `…` stay."""
+    return re.sub(
+        r"`[^`]*`|(?<![\w-])--?[a-z][a-z0-9-]*",
+        lambda found: names_of_flags.get(found[0], found[0]),
+        text,
+    )
+
+
+def _hint(given: Mapping[str, object], names_of_flags: Mapping[str, str]) -> str:
+    """A suggestion for the first unknown keyword, which may be the option's name as a flag."""
+    names = list(names_of_flags.values())
     wrong = next((name for name in given if name not in names), "")
-    near = get_close_matches(wrong, names, n=1)
+    flag = f"--{wrong.replace('_', '-')}"
+    near = (
+        [names_of_flags[flag]] if flag in names_of_flags else get_close_matches(wrong, names, n=1)
+    )
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

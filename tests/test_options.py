@@ -15,13 +15,14 @@ from charlm.options import Opt, fields_of, keywords
 
 @dataclass(frozen=True)
 class ToyOptions:
-    """Three options of a toy."""
+    """Options of a toy."""
 
     lists: Annotated[str | None, Opt("Lists.", is_argument=True, metavar="LIST")] = None
     _: KW_ONLY
     beam: Annotated[float, Opt("Width.", least=0)] = 16.0
     n_best: Annotated[int, Opt("Paths.", least=1, most=9, flags=("-n", "--n-best"))] = 3
-    metric: Annotated[Literal["wer", "cer"], Opt("Rate.")] = "wer"
+    metric: Annotated[Literal["wer", "cer"], Opt("Rate of --n-best, of `eval --beam`.")] = "wer"
+    overrides: Annotated[str, Opt("Settings.", flags=("--set",))] = ""
 
 
 @keywords(ToyOptions)
@@ -45,12 +46,14 @@ def test_a_functions_signature_and_help_are_those_of_its_options() -> None:
             ("beam", inspect.Parameter.KEYWORD_ONLY, 16.0, float),
             ("n_best", inspect.Parameter.KEYWORD_ONLY, 3, int),
             ("metric", inspect.Parameter.KEYWORD_ONLY, "wer", Literal["wer", "cer"]),
+            ("overrides", inspect.Parameter.KEYWORD_ONLY, "", str),
         )
     ]
     assert signature.return_annotation is ToyOptions
     assert inspect.getdoc(toy) == (
         "Give back what was asked.\n\nOptions:\n"
-        "    lists (LIST): Lists.\n    beam: Width.\n    n_best: Paths.\n    metric: Rate."
+        "    lists (LIST): Lists.\n    beam: Width.\n    n_best: Paths.\n"
+        "    metric: Rate of n_best, of `eval --beam`.\n    overrides: Settings."
     )
 
 
@@ -59,6 +62,8 @@ def test_a_keyword_that_does_not_exist_names_the_function() -> None:
         toy(xyz=1.0)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"keyword argument 'bem'; did you mean 'beam'\?$"):
         toy(bem=1.0)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"keyword argument 'set'; did you mean 'overrides'\?$"):
+        toy(set="a=b")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +81,8 @@ def test_a_number_out_of_its_range_is_one_line(option: dict[str, float], message
 
 
 def test_the_fields_are_in_the_order_in_which_they_are_written_down() -> None:
-    assert [field.name for field in fields_of(ToyOptions)] == ["lists", "beam", "n_best", "metric"]
+    expected = ["lists", "beam", "n_best", "metric", "overrides"]
+    assert [field.name for field in fields_of(ToyOptions)] == expected
 
 
 def test_a_type_checker_knows_the_keywords_and_their_types(tmp_path: Path) -> None:

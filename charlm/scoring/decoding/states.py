@@ -7,7 +7,7 @@ states.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,9 @@ class State:
     def __repr__(self) -> str:
         return f"<charlm state, {len(self)} rows>"
 
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # it never changes
+
     def select(self, indices: Sequence[int] | Rows) -> "State":
         """These rows, in this order; a row may occur several times. It costs nothing.
 
@@ -116,6 +119,9 @@ class StatefulModel:
         self.speller = speller
         self._prefixes: PrefixSums | None = None
         self._word_ids: dict[str, int] = {}
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # states of a copy would be another model's
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """States step by step give the figures of whole sentences, whatever is selected or asked."""
 
+import copy
 import itertools
 import math
 import multiprocessing
@@ -220,6 +221,16 @@ def test_what_makes_no_sense_is_one_line(
 def test_a_state_belongs_to_its_model(load: Load) -> None:
     with pytest.raises(ConfigError, match="state: found another model's"):
         load("run").step(load("mixture").start(), ["a"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hypotheses_are_copied_without_the_model_and_go_on(load: Load, kind: str) -> None:
+    model = load(kind)
+    beam = {"model": model, "state": model.start(), "words": ["a"]}
+    found = copy.deepcopy(beam)
+    assert found["words"] is not beam["words"]
+    assert found["model"] is model
+    assert model.step(found["state"], ["a"]).log_probs == chained(model, ["a"])[:1]
 
 
 @pytest.mark.parametrize(

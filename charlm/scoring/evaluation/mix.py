@@ -7,7 +7,7 @@ Weights are tuned on one text and reported on another, unless there is only one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +91,7 @@ class Mixture(ShortRepr):
     tuned_on: str | None  # None: the weights were given
     n_iterations: int  # of EM
     words: tuple[str, ...]  # as all streams scored them, with `</s>`
-    log10_probs: Log10s  # of the mixture
+    log10_probs: Log10s = field(compare=False)  # of the mixture; == of arrays is no bool
     n_cut: int = 0  # first tokens left out, since a file of probabilities lacks them
     gain: Gain | None = None  # None: no stream was given as new
     bands: tuple[Band, ...] = ()  # of the streams and the mixture, in this order

@@ -201,6 +201,10 @@ def test_a_dictionary_of_it_is_json_without_the_tokens() -> None:
     }
 
 
+def test_results_can_be_compared() -> None:
+    assert mix(["x", "y"]) == mix(["x", "y"]) != mix(["x", "y"], weights="0.5,0.5")
+
+
 def test_pipes_can_be_mixed() -> None:
     os.mkfifo("pipe")
     writer = threading.Thread(target=Path("pipe").write_text, args=(Path("x").read_text(),))

@@ -155,7 +155,7 @@ class ListCounts:
     n_unknown_wins: int = 0  # lists whose best has unknown words not in the first
     features: tuple[str, ...] = ()  # of all lists
     # The first texts, as models read them.
-    texts: list[tuple[str, ...]] = field(default_factory=list)
+    texts: list[tuple[str, ...]] = field(default_factory=list, repr=False)
 
     def count(self, scored: ScoredList, result: Rescored) -> None:
         """Count one list more."""

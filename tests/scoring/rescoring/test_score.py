@@ -250,6 +250,12 @@ def test_a_result_is_json(run: Path, lists: Path) -> None:
     assert not math.isnan(float(str(found["seconds"])))
 
 
+def test_the_counts_of_lists_are_shown_without_the_texts(run: Path, lists: Path) -> None:
+    shown = repr(charlm.score(lists, model=run, weight=["am=1"]).counts)
+    assert shown.startswith("ListCounts(n_lists=2, ")
+    assert shown.endswith("features=('am', 'nn', 'words', 'oov'))")
+
+
 def test_lists_of_a_folder_go_to_a_folder(run: Path, tmp_path: Path) -> None:
     folder, out = tmp_path / "lists", tmp_path / "new"
     folder.mkdir()

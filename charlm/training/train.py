@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from charlm.errors import TrainingError
 from charlm.options import keywords
 from charlm.processes.command import First, Machine, run_command
@@ -71,7 +73,8 @@ def train(options: TrainOptions) -> TrainResult:
 
     # The number of threads is not known yet, since a resumed run may decide it.
     machine = Machine(options.device, options.gpus, options.processes, threads=None)
-    return run_command(ALONE, machine=machine, lead=lead, follow=follow)
+    with torch.random.fork_rng(devices=[]):  # a program goes on with its own random numbers
+        return run_command(ALONE, machine=machine, lead=lead, follow=follow)
 
 
 def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> TrainResult:

@@ -7,6 +7,7 @@ without this file. In a `WorkerPool` only the first process reads, decides and w
 
 import atexit
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -75,6 +76,8 @@ class Group:
         with ExitStack() as stack:
             if not distributed.is_initialized():
                 stack.callback(_part)
+                # Torch's own, which it leaves there, names a rank before each line of a traceback.
+                stack.callback(setattr, sys, "excepthook", sys.excepthook)
             patient = _met(place, store=store, within=within)
             yield replace(self, rank=place.rank, size=place.size, patient=patient)
             if store is None:

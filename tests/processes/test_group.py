@@ -100,7 +100,7 @@ def test_who_met_by_the_environment_stay_together_and_all_others_part(
     monkeypatch.setenv("MASTER_PORT", "0")  # any
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "")
     store = distributed.HashStore() if is_launched else None  # type: ignore[attr-defined]
-    error = ZeroDivisionError if fails else None
+    error, hook = ZeroDivisionError if fails else None, sys.excepthook
     for _ in range(2):  # an existing group is used again
         try:
             with Group().connected(ProcessPlace(0, 1), store=store) as group:
@@ -111,3 +111,4 @@ def test_who_met_by_the_environment_stay_together_and_all_others_part(
         except ZeroDivisionError:
             pass
     assert distributed.is_initialized() == (not is_launched and not fails)
+    assert (sys.excepthook is hook) == (not distributed.is_initialized())

@@ -52,10 +52,13 @@ def quantise(path: Path) -> None:
 def quiet() -> Iterator[None]:
     """Silence the exporter and the quantiser, which report their internals and their work."""
     before = logging.root.manager.disable
+    handler = logging.NullHandler()  # else `logging.warning` gives the program one, to stderr
+    logging.root.addHandler(handler)
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
+        logging.root.removeHandler(handler)
         logging.disable(before)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import pickle
 import shutil
@@ -227,6 +228,15 @@ def test_eight_bits_are_the_same_in_a_folder_whose_name_is_not_utf_8(
     path.write_bytes((tiny_onnx / STEP).read_bytes())
     quantise(path)
     assert path.read_bytes() == (tiny_int8 / STEP).read_bytes()
+
+
+def test_the_quantisers_log_leaves_no_handler(
+    tiny_onnx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [])  # pytest has some there
+    shutil.copy(tiny_onnx / STEP, tmp_path)
+    quantise(tmp_path / STEP)
+    assert logging.root.handlers == []
 
 
 def test_in_eight_bits_a_row_does_not_depend_on_its_company(tiny_int8: Path) -> None:

@@ -148,6 +148,8 @@ def _named_part(family: Family, settings: Any, depth: int) -> tuple[str, Callabl
 
 def inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice] | None, bool]:
     """The family whose part an option takes, its leading arguments, and whether None is allowed."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     kinds = get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     for inner, leading in ((family, slice(None)), *family.inner):
         if inner.contract in kinds:

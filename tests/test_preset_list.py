@@ -128,6 +128,18 @@ def test_a_setting_stands_beside_its_range_and_its_meaning() -> None:
     assert rows["recipe.optimiser.type=sgd"] == [
         "Stochastic gradient descent (Kim et al., 2016: rate 1, nothing else)."
     ]
+    assert rows["recipe.clip=5.0"][0] == "0 to 1,000,000,000"
+
+
+def test_a_setting_is_described_where_it_is_null_and_where_its_bound_is_close_to_1() -> None:
+    changes = ("--set", "recipe.averaging.decay=0.9999999")
+    output = run("--list", "word-ngram-modern", *changes).output
+    rows = {line[0]: line[1:] for line in (re.split("  +", each) for each in output.splitlines())}
+    assert rows["recipe.averaging.decay=0.9999999"][0] == "0 to 0.9999999"
+    assert rows["output.encoder=null"] == [
+        "a part, or null",
+        "encoder of the word vectors; null: that of the input",
+    ]
 
 
 def test_the_settings_of_a_preset_are_shown_as_set_changes_it() -> None:

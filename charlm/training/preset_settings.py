@@ -104,5 +104,5 @@ def _values(kind: Any, bounds: Range | None) -> str:
         return "a part, or null"
     if bounds is None:
         return KINDS[kind]
-    low, high = (f"{end:,}" if isinstance(end, int) else f"{end:g}" for end in bounds)
+    low, high = (f"{end:,.10g}" for end in bounds)
     return f"{'each ' if get_origin(kind) is tuple else ''}{low} to {high}"

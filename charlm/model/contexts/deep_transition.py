@@ -58,7 +58,7 @@ class TransitionCell(Cell):
 
 
 class DeepTransition(StackedContext):
-    """Koehn's 4.18 with feed-forward layers for fᵢ (Pascanu et al., 2014: DT-RNN); our own loop.
+    """Koehn's 4.18 with feed-forward layers for fᵢ (Pascanu et al., 2014: DT-RNN).
 
     With `depth=1` it is the simple recurrent network. Weight drop is applied to every Uᵢ.
     """

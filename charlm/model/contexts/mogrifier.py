@@ -52,7 +52,7 @@ class MogrifierCell(Cell):
 
 
 class Mogrifier(StackedContext):
-    """Layers of LSTMs whose input and state scale each other."""
+    """The Mogrifier LSTM (Melis et al., 2020): input and state scale each other before a step."""
 
     name = "mogrifier"
     n_leaves = 2  # h and c

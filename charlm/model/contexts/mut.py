@@ -109,7 +109,7 @@ class MUT3Cell(MUTCell):
 
 
 class MUT1(StackedContext):
-    """Layers of the first cell; our own loop."""
+    """MUT1, the first cell that the search of Jozefowicz et al. (2015) found."""
 
     name = "mut1"
     cell: ClassVar[type[MUTCell]] = MUT1Cell
@@ -119,12 +119,12 @@ class MUT1(StackedContext):
 
 
 class MUT2(MUT1):
-    """As MUT1, with the second cell."""
+    """MUT2, the second cell that the search of Jozefowicz et al. (2015) found."""
 
     name, cell = "mut2", MUT2Cell
 
 
 class MUT3(MUT1):
-    """As MUT1, with the third cell."""
+    """MUT3, the third cell that the search of Jozefowicz et al. (2015) found."""
 
     name, cell = "mut3", MUT3Cell

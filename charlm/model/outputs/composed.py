@@ -40,7 +40,9 @@ class ComposedSoftmax(TableOutput):
         inventory: Inventory,
         input_encoder: Encoder,
         *,
-        encoder: Encoder | None = None,
+        encoder: Annotated[
+            Encoder | None, Meaning("encoder of the word vectors; null: that of the input")
+        ] = None,
         side: Annotated[
             Side, Meaning("which side of a two-sided encoder gives the word vectors")
         ] = "both",

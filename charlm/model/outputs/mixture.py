@@ -47,7 +47,8 @@ class MixtureOfSoftmaxes(Output):
         *,
         components: Annotated[Layers, Meaning("number of softmaxes that are mixed")] = 10,
         dim: Annotated[
-            DimOrNone, Meaning("dimension of the latent vectors; 0: that of the context vector")
+            DimOrNone,
+            Meaning("dimension of the latent vectors; 0: the context's or, if tied, the words'"),
         ] = 0,
         dropout: Annotated[
             Probability, Meaning("share of each latent vector zeroed in training")

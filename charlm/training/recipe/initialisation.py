@@ -16,6 +16,7 @@ from torch import nn
 from charlm.model.contexts.history import History
 from charlm.model.contexts.log_bilinear import LogBilinear
 from charlm.model.contexts.lstm import LSTMCell
+from charlm.model.contexts.mogrifier import MogrifierCell
 from charlm.settings import Meaning, Range
 
 Reach = Annotated[float, Range(0.0, 100.0), Meaning("largest absolute value drawn")]
@@ -193,7 +194,8 @@ def _lstm_rows(module: nn.Module, name: str, *, n_stacked: int) -> str:
     """Which gates the matrices stacked in a kernel belong to; empty if the cell is not an LSTM."""
     if isinstance(module, LSTMCell):
         return module.gates if "weight_ch" in name else "".join(module.rows)
-    return LSTM_ROWS if isinstance(module, nn.LSTM) and n_stacked == len(LSTM_ROWS) else ""
+    is_lstm = isinstance(module, nn.LSTM | MogrifierCell)
+    return LSTM_ROWS if is_lstm and n_stacked == len(LSTM_ROWS) else ""
 
 
 def _owner(name: str) -> str:

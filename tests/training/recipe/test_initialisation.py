@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from charlm.model.contexts.log_bilinear import LogBilinear
 from charlm.model.contexts.lstm import LSTMCell
+from charlm.model.contexts.mogrifier import MogrifierCell
 from charlm.settings import Family, build_part
 from charlm.training.recipe.initialisation import (
     INITIALISATIONS,
@@ -239,6 +240,15 @@ def test_the_gates_of_every_lstm_are_widened_and_its_candidate_not(
             assert reaches(matrix, factor * math.sqrt(6 / fan))
     for matrix in cell.weight_ch_l0.detach().split(40):
         assert reaches(matrix, 4 * math.sqrt(6 / 80))
+
+
+def test_the_gates_of_a_mogrifier_lstm_are_widened_and_its_scales_not() -> None:
+    cell = MogrifierCell(30, 40, rounds=2, rank=8, forget_bias=0.0)
+    Xavier(gates=4.0).apply(cell)
+    for kernel, fan in ((cell.weight_ih_l0, 70), (cell.weight_hh_l0, 80)):
+        for matrix, factor in zip(kernel.detach().chunk(4), (4, 4, 1, 4), strict=True):
+            assert reaches(matrix, factor * math.sqrt(6 / fan))
+    assert reaches(cell.narrow[0].detach(), math.sqrt(6 / 48))
 
 
 def test_the_fans_of_a_tensor_of_three_dimensions_are_those_of_torch() -> None:

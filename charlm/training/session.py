@@ -392,7 +392,11 @@ def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
     for said in idle_settings(plan.changes, plan.settings):
         watcher.note(said)
     n_steps = recipe.epochs * len(trainer.batches)
-    if said := recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps):
+    left_out = (
+        recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
+        recipe.averaging.left_out(n_epochs=recipe.epochs),
+    )
+    for said in filter(None, left_out):
         watcher.note(said)
 
 

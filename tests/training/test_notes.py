@@ -118,6 +118,17 @@ def test_a_schedule_that_does_nothing_is_told_with_its_setting(
     assert notes == told
 
 
+def test_averaging_that_cannot_begin_is_told(
+    train_toy: Callable[..., Any], tiny: tuple[str, ...]
+) -> None:
+    notes: list[str] = []
+    train_toy(overrides=(*tiny, "recipe.averaging.type=nt-asgd"), epochs=1, notes=notes)
+    assert notes == [
+        "no weights are averaged: with recipe.averaging.window=5 epoch 8 is the first that can be, "
+        "and --epochs is 1"
+    ]
+
+
 GATE = (
     "encoder.type=gate",
     "encoder.word.type=word",

@@ -30,6 +30,10 @@ class Averaging:
         """The share of the new weights in an average of `n_averaged` earlier steps."""
         return 1.0
 
+    def left_out(self, *, n_epochs: int) -> str:
+        """A note if no step can be averaged in so many epochs; "" if one can."""
+        return ""
+
 
 class NoAveraging(Averaging):
     """The plain weights, not averaged."""
@@ -78,6 +82,15 @@ class NonMonotonic(Averaging):
 
     def weight(self, n_averaged: int) -> float:
         return 1.0 / (n_averaged + 1)
+
+    def left_out(self, *, n_epochs: int) -> str:
+        first = self.window + 3
+        if n_epochs >= first:
+            return ""
+        return (
+            f"no weights are averaged: with recipe.averaging.window={self.window} epoch {first} is "
+            f"the first that can be, and --epochs is {n_epochs}"
+        )
 
 
 AVERAGINGS: dict[str, type[Averaging]] = {

@@ -45,6 +45,18 @@ def test_no_averaging_never_begins_and_would_be_the_weights_themselves() -> None
     assert averaged(NoAveraging(), [1.0, 5.0, 2.0]) == [1.0, 5.0, 2.0]
 
 
+@pytest.mark.parametrize("window", [0, 2, 5])
+def test_nt_asgd_tells_how_many_epochs_it_needs_at_least(window: int) -> None:
+    worse_and_worse = [float(epoch) for epoch in range(20)]
+    averaging = NonMonotonic(window=window)
+    first = next(n for n in range(20) if averaging.begins(worse_and_worse[:n])) + 1
+    assert averaging.left_out(n_epochs=first) == ""
+    assert averaging.left_out(n_epochs=first - 1) == (
+        f"no weights are averaged: with recipe.averaging.window={window} epoch {first} is the "
+        f"first that can be, and --epochs is {first - 1}"
+    )
+
+
 def test_nt_asgd_is_the_mean_of_all_weights_since_it_began() -> None:
     values = [1.0, 5.0, 2.0, -4.0, 8.0]
     means = [total / n for n, total in enumerate(accumulate(values), 1)]

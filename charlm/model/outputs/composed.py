@@ -58,9 +58,12 @@ class ComposedSoftmax(TableOutput):
         source = _side_of(encoder or input_encoder, side)
         dim = source.dim
         if dim != input_dim and not project:
+            mend = f"set context.dim={dim}"
+            if encoder is not None:  # some contexts are as wide as the input, and have no `dim`
+                mend = f"make output.encoder {input_dim} wide"
             raise ConfigError(
                 f"output 'composed': the context's vectors are {input_dim} wide and the words' "
-                f"{dim}; expected equal widths; set context.dim={dim}, or output.project=true"
+                f"{dim}; expected equal widths; {mend}, or set output.project=true"
             )
         self.vector_dim = dim
         self.encoder = encoder

@@ -222,10 +222,19 @@ def test_word_types_that_are_dropped_going_in_are_words_all_the_same_coming_out(
 def test_widths_that_differ_are_refused_with_what_to_change(inventory: Inventory) -> None:
     with pytest.raises(ConfigError) as caught, torch.device("meta"):
         model_of({"type": "word", "dim": 9}, inventory)
-    assert str(caught.value) == (
+    told = (
         "output 'composed': the context's vectors are 6 wide and the words' 9; expected equal "
-        "widths; set context.dim=9, or output.project=true"
+        "widths; {}, or set output.project=true"
     )
+    assert str(caught.value) == told.format("set context.dim=9")
+    settings = {
+        "encoder": {"type": "word", "dim": 6},
+        "context": {"type": "log-bilinear"},  # which is as wide as its input
+        "output": {"type": "composed", "encoder": {"type": "word", "dim": 9}},
+    }
+    with pytest.raises(ConfigError) as caught, torch.device("meta"):
+        build_model(settings, inventory)
+    assert str(caught.value) == told.format("make output.encoder 6 wide")
 
 
 def test_a_projection_maps_the_context_to_the_width_of_the_vectors(inventory: Inventory) -> None:

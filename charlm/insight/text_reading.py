@@ -14,7 +14,7 @@ import numpy as np
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import END, UNK
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
-from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
+from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
 from charlm.scoring.evaluation.comparison.runs import Contender, scores_of
 from charlm.scoring.evaluation.comparison.scores import Scores
@@ -44,7 +44,6 @@ class TextReading:
         """The text's scores by one of the members."""
         if (number, state) not in self._found:
             member, split = self.members[number], self.options.split
-            self.options.tell(f"{member.name}: scoring {self._path}, state {state}")
             found = scores_of(member, self.options, split=split, state=state)
             self._found[number, state] = found
         return self._found[number, state]
@@ -52,10 +51,7 @@ class TextReading:
     @cached_property
     def baseline(self) -> KneserNey:
         """The 5-gram model that the runs are compared with."""
-        data, order = self.options.data, self.options.order
-        train = split_path(data, "train")
-        self.options.tell(f"{baseline_name(order)}: estimating from {train}")
-        return kneser_ney(data, self.members[0].inventory, order=order)
+        return kneser_ney(self.members[0].inventory, self.options)
 
     @cached_property
     def baseline_scores(self) -> Scores:

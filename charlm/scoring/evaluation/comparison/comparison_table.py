@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.source import parse_pruning
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 from charlm.scoring.evaluation.comparison.compare_kn_options import (
     TUNING,
@@ -26,7 +25,7 @@ from charlm.scoring.evaluation.comparison.frequency_bands import (
     band_numbers,
     frequency_bands,
 )
-from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
+from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import (
     remarks_on_draws,
     remarks_on_text,
@@ -60,10 +59,7 @@ def compared_group(
         ConfigError: an order or pruning that gives no model; a device that is not there.
         DataError: a text or run that is not as expected; a model that gives no finite numbers.
     """
-    name = baseline_name(options.order)
-    options.tell(f"{name}: estimating from {options.data}/train.txt")
-    prune = parse_pruning(options.prune)
-    baseline = kneser_ney(options.data, inventory, order=options.order, prune=prune)
+    baseline = kneser_ney(inventory, options)
     contest = _Contest(baseline, options)
     entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]
     if members:
@@ -159,8 +155,6 @@ class _Contest:
     def _scores(self, contender: "Contender", split: Split, state: State) -> Scores:
         from charlm.scoring.evaluation.comparison.runs import scores_of
 
-        where = f"{self.options.data}/{split}.txt"
-        self.options.tell(f"{contender.name}: scoring {where}, state {state}")
         return scores_of(contender, self.options, split=split, state=state)
 
     def _weight(self, contender: "Contender", state: State, scores: Scores) -> float:

@@ -5,18 +5,17 @@ word with counts like any other. An n-gram model that drops `<unk>`, or gives it
 probability, predicts another text, and its perplexity is not comparable.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.estimation import NO_PRUNING
 from charlm.ngram.ngram_counts import CountArray
-from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
+from charlm.ngram.source import EstimationPlan, ModelInfo, estimated, parse_pruning
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import START, text_in
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -73,15 +72,15 @@ def baseline_name(order: int) -> str:
     return f"KN-{order}"
 
 
-def kneser_ney(
-    data: str | Path, inventory: Inventory, *, order: int, prune: Sequence[int] = NO_PRUNING
-) -> KneserNey:
+def kneser_ney(inventory: Inventory, options: CompareKnOptions) -> KneserNey:
     """The Kneser–Ney model of train.txt over the words of `inventory`.
 
     Raises:
         ConfigError: an order or pruning that gives no model.
         DataError: a missing or malformed text.
     """
-    plan = EstimationPlan(order, prune, vocabulary=inventory)
-    model, info, train_counts = estimated(split_path(data, "train"), plan)
-    return KneserNey(baseline_name(order), model, info, inventory, train_counts)
+    name, train = baseline_name(options.order), split_path(options.data, "train")
+    options.tell(f"{name}: estimating from {train}")
+    plan = EstimationPlan(options.order, parse_pruning(options.prune), vocabulary=inventory)
+    model, info, train_counts = estimated(train, plan)
+    return KneserNey(name, model, info, inventory, train_counts)

@@ -15,6 +15,7 @@ from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOpt
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.scoring.evaluation.evaluate_options import State
+from charlm.text.corpus.sentences import split_path
 from charlm.text.io.short_names import short_names
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -68,13 +69,14 @@ def _contender(path: Path, name: str) -> Contender:
 def scores_of(
     contender: Contender, options: CompareKnOptions, *, split: Split, state: State
 ) -> Scores:
-    """A run's scores of a split of the corpus directory in `options`.
+    """A run's scores of a split of the corpus directory in `options`, which it tells.
 
     Raises:
         ConfigError: a device or precision that is not there.
         DataError: a text or run that is not what was expected.
     """
-    collector = Collector()
+    path, collector = split_path(options.data, split), Collector()
+    options.tell(f"{contender.name}: scoring {path}, state {state}")
     (evaluation,) = evaluate(
         contender.path,
         data=options.data,

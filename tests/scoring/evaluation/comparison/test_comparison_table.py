@@ -11,6 +11,7 @@ import pytest
 
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.text.perplexity import perplexity
@@ -81,7 +82,7 @@ def test_figures_of_a_state_are_those_of_eval_and_of_a_mixture_made_from_them(
     mixture = result.system("tiny+KN-3").by_state[state]
     assert mixture.weight is not None
     inventory = load_inventory(tiny_run / "vocab.json")
-    kn = kneser_ney(corpus_dir, inventory, order=3).model
+    kn = kneser_ney(inventory, CompareKnOptions(corpus_dir, order=3)).model
     test = [line.split() for line in (corpus_dir / "test.txt").read_text().splitlines()]
     pairs = zip(heard(tiny_run, corpus_dir, "test", state), slow_log10s(kn, test), strict=True)
     weight = mixture.weight
@@ -190,7 +191,8 @@ def test_runs_with_the_same_words_share_kneser_ney_and_meet_each_other(
 ) -> None:
     runs = [saved_run("zeros"), saved_run("random")]
     stages: list[str] = []
-    result = compared(letters, *runs, state="sentence", on_stage=stages.append)
+    corpus = f"{letters}/"
+    result = compared(corpus, *runs, state="sentence", on_stage=stages.append)
     group = result.only_group
     assert [each.name for each in group.systems] == [
         *("KN-1", "run-zeros", "run-zeros+KN-1", "run-random", "run-random+KN-1")
@@ -216,7 +218,7 @@ def test_the_size_of_kneser_ney_is_that_of_its_arpa_file_and_a_mixture_has_both(
     kn, model, mixture = result.only_group.systems
     assert model.n_bytes == (tiny_run / "model.safetensors").stat().st_size
     inventory = load_inventory(tiny_run / "vocab.json")
-    made = kneser_ney(corpus_dir, inventory, order=1).model
+    made = kneser_ney(inventory, CompareKnOptions(corpus_dir, order=1)).model
     write_arpa(made, tmp_path / "kn.arpa")
     assert kn.n_bytes == (tmp_path / "kn.arpa").stat().st_size
     assert mixture.n_bytes == kn.n_bytes + model.n_bytes

@@ -69,7 +69,7 @@ def _contender(path: Path, name: str) -> Contender:
 def scores_of(
     contender: Contender, options: CompareKnOptions, *, split: Split, state: State
 ) -> Scores:
-    """A run's scores of a split of the corpus directory in `options`, which it tells.
+    """A run's scores of a split of the corpus directory in `options`; the stage is told.
 
     Raises:
         ConfigError: a device or precision that is not there.

@@ -29,6 +29,8 @@ def _why_idle(option: str, part: Settings) -> str:
         return "the gate is learned; {}kind=fixed has this one"
     if option == "bptt" and part["batching"]["type"] == "sentences":
         return "sentences are read whole, and {}batching.type is sentences"
+    if option == "temporal_penalty" and part["bptt"] == 1 and part["batching"]["type"] == "streams":
+        return "a step reads one word of each stream, so that nothing changes within it: {}bptt=1"
     if option == "assignment" and part.get("file"):
         return "a file says the words' classes"
     return ""

@@ -170,7 +170,7 @@ def train_on(
             save_log(trainer.position, folder)
         _save_card_and_curve(trainer, begun)  # outdated if a crash came after the checkpoint
         if trainer.progress.is_finished:
-            _note_end(trainer, watcher)  # patience also ends a run that was given more epochs
+            _note_turn(trainer, watcher)  # patience also ends a run that was given more epochs
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
@@ -360,7 +360,7 @@ def _run_epochs(
             _save_card_and_curve(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
-        _note_end(trainer, watcher)
+        _note_turn(trainer, watcher)
         if any(ranks.decided(is_over())):
             break
     if not is_saved:
@@ -400,8 +400,8 @@ def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
         watcher.note(said)
 
 
-def _note_end(trainer: Trainer, watcher: Watcher) -> None:
-    """Note why a training ends before its last epoch, or that little is left to gain."""
+def _note_turn(trainer: Trainer, watcher: Watcher) -> None:
+    """Note what an epoch changes: the training ends early, averaging begins, little is left."""
     recipe, position = trainer.recipe, trainer.position
     if position.epoch == recipe.epochs:
         return
@@ -410,6 +410,9 @@ def _note_end(trainer: Trainer, watcher: Watcher) -> None:
             f"ended after epoch {position.epoch} of {recipe.epochs}: no gain since epoch "
             f"{position.best_epoch}, recipe.patience={recipe.patience}"
         )
+    ppls = position.valid_ppls
+    if recipe.averaging.begins(ppls) > recipe.averaging.begins(ppls[:-1]):
+        watcher.note(f"weights are averaged from epoch {position.epoch + 1} on")
     first = recipe.schedule.first_rate(recipe.optimiser.lr)
     if said := recipe.schedule.spent(position.history[-1]["rate"], position.rate, first=first):
         watcher.note(said)

@@ -129,6 +129,18 @@ def test_averaging_that_cannot_begin_is_told(
     ]
 
 
+def test_the_epoch_from_which_weights_are_averaged_is_told_once(
+    train_toy: Callable[..., Any], tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    overrides = (*tiny, "recipe.averaging.type=nt-asgd", "recipe.averaging.window=1")
+    notes: list[str] = []
+    train_toy(overrides=overrides, epochs=12, lr=20.0, notes=notes)
+    records = [json.loads(line) for line in (tmp_path / "run" / LOG).read_text().splitlines()]
+    ppls = [record["valid_ppl"] for record in records]
+    first = next(t for t in range(3, 12) if ppls[t - 1] > min(ppls[: t - 2])) + 1
+    assert notes == [f"weights are averaged from epoch {first} on"]
+
+
 GATE = (
     "encoder.type=gate",
     "encoder.word.type=word",
@@ -166,6 +178,14 @@ GATE = (
             ],
         ),
         (
+            ("recipe.bptt=1", "recipe.temporal_penalty=0.5"),
+            [
+                "recipe.temporal_penalty=0.5 does nothing: a step reads one word of each stream, "
+                "so that nothing changes within it: recipe.bptt=1"
+            ],
+        ),
+        (("recipe.bptt=2", "recipe.temporal_penalty=0.5"), []),
+        (
             (*GATE, "encoder.value=0.25"),
             [
                 "encoder.value=0.25 does nothing: the gate is learned; encoder.kind=fixed has this "
@@ -180,6 +200,8 @@ GATE = (
         "dropout alone",
         "two layers",
         "sentences",
+        "steps of one word",
+        "steps of two",
         "learned gate",
         "fixed gate",
     ],

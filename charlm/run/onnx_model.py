@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import onnxruntime
 
 N_EDGES = 2  # the markers of a word's start and end around its letters
+LONGEST_REASON = 160  # of what the system says of a library that does not load
 FORMS_AT_ONCE = 512  # at 70 letters each, the CNN's windows of this many forms take some 50 MB
 
 Vectors = npt.NDArray[np.float32]
@@ -39,7 +40,7 @@ class OnnxModel:
         """Open and check a folder; `threads` None: onnxruntime's own choice.
 
         Raises:
-            ConfigError: onnxruntime is not installed.
+            ConfigError: onnxruntime is not installed, or does not load.
             DataError: a file is missing, has another hash, or is not a network of charlm's.
         """
         self.path = Path(path)
@@ -230,13 +231,23 @@ def require_onnxruntime() -> Any:
     """The onnxruntime module.
 
     Raises:
-        ConfigError: it is not installed.
+        ConfigError: it is not installed, or does not load.
     """
     try:
         import onnxruntime
-    except ImportError:
+    except ImportError as error:
         raise ConfigError(
-            "onnxruntime is not installed, and an exported model runs by it; "
+            f"{missing_package('onnxruntime', error=error)}; an exported model runs by it; "
             "pip install 'charlm[onnx]'"
         ) from None
     return onnxruntime
+
+
+def missing_package(name: str, *, error: ImportError) -> str:
+    """What is wrong with a package whose import failed.
+
+    One that is there may still not load: made for another processor, C library or NumPy.
+    """
+    if isinstance(error, ModuleNotFoundError) and error.name == name:
+        return f"{name} is not installed"
+    return f"{name} does not load ({str(error).partition(chr(10))[0]:.{LONGEST_REASON}})"

@@ -31,7 +31,7 @@ from charlm.run.exported_folder import (
     Leaf,
 )
 from charlm.run.folder import EXPORT, VOCABULARY
-from charlm.run.onnx_model import N_EDGES, OnnxModel, form_inputs
+from charlm.run.onnx_model import N_EDGES, OnnxModel, form_inputs, missing_package
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import set_threads, versions
@@ -158,14 +158,13 @@ def _leaf(leaf: Tensor) -> Leaf:
 
 
 def require_exporter(option: str) -> None:
-    """Raises ConfigError if a package that torch's exporter imports is missing."""
+    """Raises ConfigError if a package that torch's exporter imports is missing or broken."""
     for name in ("onnx", "onnxscript", "onnxruntime"):
         try:
             __import__(name)
-        except ImportError:
-            raise ConfigError(
-                f"{option}: {name} is not installed; pip install 'charlm[onnx]'"
-            ) from None
+        except ImportError as error:
+            wrong = missing_package(name, error=error)
+            raise ConfigError(f"{option}: {wrong}; pip install 'charlm[onnx]'") from None
 
 
 def require_exportable(run: LoadedRun) -> None:

@@ -413,3 +413,15 @@ def test_a_missing_package_is_named(
         OnnxModel(folder)
     with pytest.raises(ConfigError, match="--onnx: onnxruntime is not installed"):
         exported(tiny_run, tmp_path / "new")
+
+
+def test_a_package_that_is_there_but_does_not_load_says_why(
+    folder: Path, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "onnxruntime.py").write_text("raise ImportError('cannot load ort.so\\nmore')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
+    with pytest.raises(ConfigError, match=r"^onnxruntime does not load \(cannot load ort.so\); "):
+        OnnxModel(folder)
+    with pytest.raises(ConfigError, match=r"^--onnx: onnxruntime does not load \(cannot"):
+        exported(tiny_run, tmp_path / "new")

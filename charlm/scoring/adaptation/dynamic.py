@@ -56,6 +56,8 @@ class DynamicWeights:
                     parameter.addcmul_(gradient, step, value=-1)
                 else:
                     parameter.add_(gradient, alpha=-step)
+        # Autocast would go on with its copies of the weights as they were before the step.
+        torch.clear_autocast_cache()
 
     def copy(self) -> list[Tensor]:
         """A copy of the current weights."""
@@ -66,3 +68,4 @@ class DynamicWeights:
         """Go back to what `copy` returned; None: to the trained weights."""
         for parameter, kept in zip(self.parameters, weights or self.trained, strict=True):
             parameter.copy_(kept)
+        torch.clear_autocast_cache()

@@ -142,3 +142,18 @@ def test_what_a_segment_does_not_use_goes_back_without_a_step() -> None:
         unused.add_(2)
     moved.step(3 * used.sum())
     assert (used.item(), unused.item()) == (3 - 1 - 0.75, 3 - 1)
+
+
+def test_autocast_computes_with_the_weights_of_the_last_step_and_not_with_copies() -> None:
+    layer = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.ones_(layer.weight)
+    moved = DynamicWeights(dict(layer.named_parameters()), rates=Rates(rate=0.5), squares=None)
+    found = []
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for _ in range(2):
+            output = layer(torch.ones(1, 1))
+            found.append(output.item())
+            moved.step(output.sum())
+        moved.restore(None)
+        found.append(layer(torch.ones(1, 1)).item())
+    assert found == [1.0, 0.5, 1.0]

@@ -61,6 +61,7 @@ class Items:
     items: tuple[Item, ...]
     columns: tuple[str, ...]
     is_text: bool
+    by_file: tuple[range, ...]  # the numbers of each file's items, also of a file that stands twice
 
     def require(self, column: str, *, option: str) -> str:
         """The name of a column, which must exist.
@@ -115,14 +116,16 @@ def read_items(
         raise ConfigError(
             f"files: found {text}, a text by its name, beside tables; expected either; use --format"
         )
-    items: list[Item] = []
+    items, by_file = list[Item](), list[range]()
     for path, each in zip(files, formats, strict=True):
+        first = len(items)
         items += READERS[each](path, rules)
+        by_file.append(range(first, len(items)))
     if not items:
         names = ", ".join(map(display_name, files))
         raise DataError(f"{names}: no sentence in it; expected one a line, or a table of them")
     columns = tuple(dict.fromkeys(name for item in items for name in item.values))
-    return Items(tuple(items), columns, is_text="text" in formats)
+    return Items(tuple(items), columns, is_text="text" in formats, by_file=tuple(by_file))
 
 
 def _format_of(path: str | Path) -> TableFormat:

@@ -111,19 +111,18 @@ def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
     )
 
 
-def _groups(items: Items, *, context: str) -> list[list[int]]:
+def _groups(items: Items, *, context: str) -> Sequence[Sequence[int]]:
     """Which items a model reads together, by number, in order; `eval` reads file by file, too."""
-    by_file = context in (NONE, DOCUMENT)
-    if not by_file:
-        if items.is_text:
-            raise ConfigError(
-                f"--context {context!r}: a text has no columns; expected none or document"
-            )
-        items.require(context, option="--context")
+    if context in (NONE, DOCUMENT):
+        return items.by_file
+    if items.is_text:
+        raise ConfigError(
+            f"--context {context!r}: a text has no columns; expected none or document"
+        )
+    items.require(context, option="--context")
     groups: dict[str | None, list[int]] = {}
     for number, item in enumerate(items.items):
-        key = item.file if by_file else item.values.get(context)
-        groups.setdefault(key, []).append(number)
+        groups.setdefault(item.values.get(context), []).append(number)
     return list(groups.values())
 
 

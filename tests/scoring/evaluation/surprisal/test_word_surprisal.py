@@ -166,6 +166,15 @@ def test_a_context_of_its_own_for_each_value_of_a_column(
     assert by_story != pytest.approx(totals(measure(table, run)), abs=1e-3)
 
 
+def test_a_document_begins_anew_with_each_file_also_with_one_that_is_given_twice(
+    run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    text, empty = text_of(tmp_path, "a b", "c d"), text_of(tmp_path, name="empty.txt")
+    once = totals(measure(text, run, context="document"))
+    found = totals(measure([text, empty, text], run, context="document"))
+    assert found == pytest.approx(2 * once, abs=1e-9)
+
+
 def test_an_open_vocabulary_spells_what_is_unknown(
     spelled_run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
 ) -> None:

@@ -151,6 +151,7 @@ def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
             "raise --set recipe.batching.max_words"
         )
     trainer.begin_epoch()
+    trainer.model.encoder.use_side("both")  # a pre-training begins with the words alone
     batches = [trainer.batches.batch(number) for number in range(needed)]
     # On a GPU each shape's steps are called some times, then recorded, and only then replayed.
     is_recorded = trainer.stepping.runs_ahead

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from charlm.bench import cost
-from charlm.bench.cost import PARTS, bench_cost, part_seconds
+from charlm.bench.cost import PARTS, WARM_UP, bench_cost, part_seconds
 from charlm.bench.text import corpus
 from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import CharlmError, ConfigError, DataError
+from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.presets import preset
 from charlm.settings import Settings, merged, overridden
 from charlm.training.loop import trainer as trainer_module
@@ -154,6 +155,20 @@ def test_a_batch_of_fewer_sentences_has_a_state_of_its_own() -> None:
     assert {batch.words_TB.shape[1] for batch in batches} == {8, 7}
     for batch in batches:
         assert set(part_seconds(trainer, batch)) == set(PARTS)
+
+
+def test_a_pretraining_is_measured_with_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    forward = CharLSTM.forward
+    monkeypatch.setattr(CharLSTM, "forward", lambda *given: read.append(1) or forward(*given))
+    bench_cost(
+        "context.dim=4",
+        arch="miyamoto-gate-pretrained",
+        overrides=("context.layers=1", "recipe.batch_size=2", "recipe.batching.max_words=0"),
+        steps=1,
+    )
+    n_steps = WARM_UP + 1
+    assert len(read) == n_steps + n_steps  # whole, and again by parts
 
 
 @pytest.mark.parametrize(

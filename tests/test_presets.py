@@ -244,6 +244,11 @@ def test_a_variant_leaves_its_parent_as_it_was() -> None:
             "kim",
             "did you mean char-small, char-large, word-small, word-large or one of 13 others? ",
         ),
+        (
+            "concat",
+            "did you mean word-char-concat, miyamoto-concat, miyamoto-concat-half, "
+            "miyamoto-concat-pretrained or another? ",
+        ),
     ],
 )
 def test_an_unknown_preset_is_answered_with_the_nearest(name: str, hint: str) -> None:

@@ -37,7 +37,8 @@ def preset(name: str) -> Settings:
     """
     if name not in PRESETS:
         near = _nearest(name.lower().replace("_", "-"))
-        more = f" or one of {len(near) - MOST_NAMED} others" if len(near) > MOST_NAMED else ""
+        others = {1: "another"}.get(n := len(near) - MOST_NAMED, f"one of {n} others")
+        more = f" or {others}" if n > 0 else ""
         hint = f"did you mean {', '.join(near[:MOST_NAMED])}{more}? " if near else ""
         raise ConfigError(f"unknown preset {name!r}; {hint}`charlm train --list` shows all")
     return PRESETS[name]

@@ -114,6 +114,9 @@ def rates_of(said: Mapping[str, object], *, base: Rates, where: str) -> Rates:
         most = {"decay": 1, LAMBDA: MOST_SHARE}.get(name, most)
         if not least <= value <= most or (is_count and value != int(value)):
             kind = "a whole number" if is_count else "a number"
-            raise ConfigError(f"{where}: {name}={value:g}; expected {kind} of {least} to {most:g}")
+            shown = value if isinstance(value, int) else f"{value:g}"  # 10**400 fits no float
+            raise ConfigError(
+                f"{where}: {name}={shown!s:.60}; expected {kind} of {least} to {most:g}"
+            )
         changes["share" if name == LAMBDA else name] = int(value) if is_count else float(value)
     return replace(base, **changes)

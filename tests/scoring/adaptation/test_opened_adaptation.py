@@ -137,7 +137,9 @@ def test_chosen_rates_are_kept_with_the_run_for_their_mode(
     other = opened(run, mode="both", rates="")
     assert other and other.rates == PLAIN
     value = json.loads((run.path / opened_adaptation.FILE).read_text())
-    for broken in ("{", json.dumps({**value, "model": "0"}), json.dumps({**value, "rates": [1]})):
+    beyond = {"cache": {"theta": 10**400}}  # a whole number that is no float
+    for changes in ({"model": "0"}, {"rates": [1]}, {"rates": beyond}, None):
+        broken = "{" if changes is None else json.dumps({**value, **changes})
         (run.path / opened_adaptation.FILE).write_text(broken)
         found = opened(run, mode="cache", rates="")
         assert found and found.rates == PLAIN

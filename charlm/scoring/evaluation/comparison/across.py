@@ -134,9 +134,11 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
         texts = tuple(sorted(TEXTS.findall(group["systems"][0][state]["signature"])))
         _ = group["n_words_of_vocabulary"], group["n_tokens"], group["vocabulary_sha256"]
         for name, figures in systems.items():
-            _ = figures["signature"]
+            _ = figures["signature"], _order(name)
             if not isinstance(figures["ppl"], float | int | None):
                 raise TypeError(f"number as 'ppl' of {name!r}")
+        if not all(isinstance(each, dict) for each in pairs.values()):
+            raise TypeError("object as each of 'differences'")
     except (KeyError, TypeError, IndexError) as error:
         raise DataError(
             f"{file}: not what `charlm compare-kn --json` prints with --state {state} or both "

@@ -164,6 +164,18 @@ def test_a_file_whose_perplexities_are_none_is_refused(write: Any) -> None:
         table(path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"name": "char"', '"name": 5'), ('{"ppl": 0.0, "low": -30.0, "high": -10.0}', "null")],
+)
+def test_a_name_or_a_difference_that_is_none_is_refused(write: Any, old: str, new: str) -> None:
+    path = write("cs", {"KN-5": 9.0, "char": 8.0})
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(DataError, match="not what `charlm compare-kn --json` prints"):
+        table(path)
+
+
 def test_a_perplexity_beyond_measure_has_no_per_cent(write: Any) -> None:
     (column,) = table(write("cs", {"KN-5": 9.0, "char": None}), state="sentence").columns
     assert (column.cells["char"].ppl, column.cells["char"].percent) == (None, None)

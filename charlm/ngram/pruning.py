@@ -58,7 +58,7 @@ def _losses(
         backoff = np.log(left) - np.log(free)
         after = np.log(left + own) - np.log(free + lower)
         change = own * (np.log(lower) + after - np.log(own)) + left * (after - backoff)
-    losses: Log10s = -(10.0 ** histories[n - 2][contexts]) * change
+        losses: Log10s = -(10.0 ** histories[n - 2][contexts]) * change
     # A context without anything left has no back-off to compare with: its n-grams stay.
     losses[~np.isfinite(losses)] = np.inf
     return losses

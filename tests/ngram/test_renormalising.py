@@ -219,6 +219,14 @@ def test_a_context_whose_shorter_one_gives_the_rest_nothing_is_whole(tmp_path: P
     assert sum(prob(found, (*aa, word)) for word in predicted) == pytest.approx(1.0)
 
 
+def test_ngrams_in_a_context_that_never_comes_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.arpa"
+    words = {("<s>",): (0.0, 1.0), ("a",): (0.25, 1.0), ("b",): (0.25, 1.0), ("</s>",): (0.5, 1.0)}
+    twos = {("<s>", "a"): (0.0, 1.0), ("<s>", "b"): (0.5, 1.0), ("a", "b"): (0.0, 1.0)}
+    path.write_text(arpa(words | twos | {("<s>", "a", "b"): (0.5, 1.0)}))
+    assert entropy_pruned(read_arpa(path), 1e-3).sizes[1:] == (3, 1, 0)
+
+
 def read_over(words: tuple[str, ...], model: BackoffModel, tmp_path: Path) -> BackoffModel:
     """The model as read from its file, with these words."""
     write_arpa(model, tmp_path / "own.arpa")

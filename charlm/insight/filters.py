@@ -44,7 +44,7 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
     Filters are numbered from 1, the narrow ones first; None is the first of the widest.
 
     Raises:
-        ConfigError: the run has no character CNN, or fewer filters.
+        ConfigError: the run has no character CNN, or fewer filters; no word is as long as it.
     """
     encoder, banks = _filters(run)
     if number is None:
@@ -53,6 +53,11 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
     require_filter(run, number)
     width, weights = banks[number - 1]
     counts = pieces_of(run.inventory, longest=width, shortest=width)
+    if not counts:
+        raise ConfigError(
+            f"{run.path}: no word has the {width} characters that filter {number} reads, its begin "
+            "and end among them; expected one; choose a narrower filter"
+        )
     pieces = list(counts)
     responses_N = _responses(encoder, pieces, weights=weights)
     order = sorted(range(len(pieces)), key=lambda i: (-responses_N[i], pieces[i]))[:k]
@@ -89,8 +94,6 @@ def _responses(
     encoder: CharCNN, pieces: list[Piece], *, weights: tuple[Tensor, Tensor]
 ) -> npt.NDArray[np.float32]:
     """A filter's responses to substrings of its own width, before tanh, which saturates."""
-    if not pieces:
-        return np.empty(0, np.float32)
     weight_W, bias = weights
 
     def respond(forms: Forms) -> Tensor:

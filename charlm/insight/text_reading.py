@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from charlm.errors import ConfigError
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import END, UNK
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
@@ -26,6 +27,20 @@ from charlm.text.corpus.tokens import UNK_WORD, is_literal_unk
 ORDER = 5  # of Kneser–Ney
 SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
 READ: dict[State, str] = {"carried": "state carried", "sentence": "by sentence"}
+
+
+@dataclass(frozen=True)
+class ScoredLine:
+    """A sentence of a text with the log10 probability of each token, `</s>` the last."""
+
+    line: int  # from 1
+    words: tuple[str, ...]
+    log10_probs: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """log10 probability a token."""
+        return sum(self.log10_probs) / len(self.log10_probs)
 
 
 @dataclass(frozen=True)
@@ -91,6 +106,21 @@ class TextReading:
         rows = [self.scores(number, self.states[0]).log10s for number in self.comparable]
         return np.stack([*rows, self.baseline_scores.log10s])
 
+    def extremes(self, n: int) -> tuple[tuple[ScoredLine, ...], tuple[ScoredLine, ...]]:
+        """The `n` hardest and the `n` easiest sentences for the first run, read as it was trained.
+
+        Raises:
+            ConfigError: the text has none of a length that is shown.
+        """
+        scores = self.scores(0, self.states[0])
+        hardest, easiest = extreme_sentences(self.sentences, scores, n=n)
+        if not hardest:
+            raise ConfigError(
+                f"{self._path}: no sentence of {SHORTEST} to {LONGEST} words; expected one to "
+                "show; choose another text"
+            )
+        return hardest, easiest
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the text, in sentences."""
@@ -115,20 +145,6 @@ class TextReading:
                 for name in others
             ),
         )
-
-
-@dataclass(frozen=True)
-class ScoredLine:
-    """A sentence of a text with the log10 probability of each token, `</s>` the last."""
-
-    line: int  # from 1
-    words: tuple[str, ...]
-    log10_probs: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """log10 probability a token."""
-        return sum(self.log10_probs) / len(self.log10_probs)
 
 
 def extreme_sentences(

@@ -180,6 +180,12 @@ def test_without_a_number_it_is_the_first_of_the_widest_filters(toy: Toy) -> Non
     assert len(filter_matches(toy(CNN), k=4).substrings) == 4
 
 
+def test_a_filter_wider_than_every_word_is_told(toy: Toy) -> None:
+    wide = {"type": "char-cnn", "dim": 2, "widths": [9], "filters": [1]}
+    with pytest.raises(ConfigError, match="no word has the 9 characters that filter 1 reads, its"):
+        filter_matches(toy(wide))
+
+
 @pytest.mark.parametrize("number", [0, 4, -1])
 def test_a_filter_that_is_not_there_is_told_with_how_many_there_are(number: int, toy: Toy) -> None:
     with pytest.raises(ConfigError) as caught:

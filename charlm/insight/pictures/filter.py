@@ -26,7 +26,7 @@ def draw(subject: Subject) -> Drawn:
     )
     figure, axes = blank(title=title, size=(7.0, 6.4))
     axes.grid(visible=False)
-    low, high = min(found.responses, default=0.0), max(found.responses, default=0.0)
+    low, high = min(found.responses), max(found.responses)
     for place, (text, value) in enumerate(zip(found.substrings, found.responses, strict=True)):
         strength = (value - low) / (high - low) if high > low else 0.0
         _draw_cell(axes, place, text=text, strength=strength)

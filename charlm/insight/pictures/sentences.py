@@ -13,7 +13,7 @@ import numpy as np
 
 from charlm.insight.pictures.canvas import Drawn, set_title
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.text_reading import ScoredLine, extreme_sentences
+from charlm.insight.text_reading import ScoredLine
 from charlm.notebook import MOST_BITS, bits_of, runs_from_right
 from charlm.run.fonts import drawable
 from charlm.text.corpus.tokens import END_WORD
@@ -39,9 +39,9 @@ def draw(subject: Subject) -> Drawn:
     from matplotlib.figure import Figure
 
     reading = subject.reading
-    scores = reading.scores(0, reading.states[0])
-    extremes = extreme_sentences(reading.sentences, scores, n=N_SENTENCES)
-    kinds = dict(zip(("least expected", "most expected"), extremes, strict=True))
+    kinds = dict(
+        zip(("least expected", "most expected"), reading.extremes(N_SENTENCES), strict=True)
+    )
     figure = Figure(layout="constrained")
     axes = figure.subplots()
     colours = LinearSegmentedColormap.from_list("surprisal", [LIGHT, DARK])

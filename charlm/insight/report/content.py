@@ -78,7 +78,11 @@ def content_of(subject: Subject) -> tuple[Json, list[tuple[str, str]]]:
         reason = f"need a text; make the report with --data DIR, the corpus directory of {corpus!r}"
         missing.append((names, reason))
     else:
-        content.update({key: section(subject) for key, (_, section) in OF_THE_TEXT.items()})
+        for key, (name, section) in OF_THE_TEXT.items():
+            try:
+                content[key] = section(subject)
+            except ConfigError as error:  # a text that lacks what is shown is no wrong one
+                missing.append((name, str(error)))
         content["notes"] = list(subject.notes)
     if subject.across is not None:
         content["table"] = across_as_json(subject.across)

@@ -159,7 +159,7 @@ def _write_pictures(
         try:
             drawn = draw(name, subject)
         except (ConfigError, DataError) as error:
-            if name in OF_A_TEXT and subject.options.data is not None:
+            if name in OF_A_TEXT and isinstance(error, DataError):
                 raise
             missing.setdefault(str(error), []).append(f"picture {name}")
             continue

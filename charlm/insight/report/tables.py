@@ -13,7 +13,7 @@ import numpy as np
 from charlm.errors import DataError
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.text_reading import ScoredLine, extreme_sentences
+from charlm.insight.text_reading import ScoredLine
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
 from charlm.run.stored_weights import kept_ppl
@@ -157,10 +157,12 @@ def gate_as_json(subject: Subject) -> Json:
 
 
 def sentences_as_json(subject: Subject) -> Json:
-    """The hardest and the easiest sentences for the first run, read as it was trained."""
-    reading = subject.reading
-    scores = reading.scores(0, reading.states[0])
-    hardest, easiest = extreme_sentences(reading.sentences, scores, n=N_SENTENCES)
+    """The hardest and the easiest sentences for the first run, read as it was trained.
+
+    Raises:
+        ConfigError: the text has none of a length that is shown.
+    """
+    hardest, easiest = subject.reading.extremes(N_SENTENCES)
     return {
         "hardest": [_line(each) for each in hardest],
         "easiest": [_line(each) for each in easiest],

@@ -156,12 +156,12 @@ class _Files:
         tensors, _ = read_tensors(path)
         own = {name: tensors[f"model.{name}"] for name in self.shapes.state_dict()}
         check_values(self.shapes, own, path=path)
-        return f"after {n_epochs} epochs, shapes as {RUN} describes"
+        return f"after epoch {n_epochs}, shapes as {RUN} describes"
 
     def log(self) -> str:
         history = [_without_warning(record) for record in history_of(self.folder)]
         if not (self.folder / RESUME).is_file():
-            raise _UncheckedError(f"{len(history)} epochs; no checkpoint to hold it against")
+            raise _UncheckedError(f"up to epoch {len(history)}; no checkpoint to hold it against")
         try:
             recorded = list(map(_without_warning, recorded_history(self.folder / RESUME)))
         except DataError:
@@ -173,7 +173,7 @@ class _Files:
                 f"{self.folder / LOG}: its {len(history)} records are not the {len(recorded)} of "
                 f"{RESUME}"
             )
-        return f"{len(history)} epochs, as {RESUME} has them"
+        return f"up to epoch {len(history)}, as {RESUME} has them"
 
     def speller(self) -> str:
         path = self.folder / SPELLER_WEIGHTS

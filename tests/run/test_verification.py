@@ -97,8 +97,8 @@ def test_the_files_of_a_finished_run_fit(tiny_run: Path) -> None:
         VOCABULARY: (True, "words and counts as recorded"),
         RUN: (True, "its settings make a model"),
         MODEL: (True, "epoch 1, sha256 as recorded"),
-        RESUME: (True, "after 1 epochs, shapes as run.json describes"),
-        LOG: (True, "1 epochs, as resume.safetensors has them"),
+        RESUME: (True, "after epoch 1, shapes as run.json describes"),
+        LOG: (True, "up to epoch 1, as resume.safetensors has them"),
         CARD: drawn,
         CURVE: drawn,
     }

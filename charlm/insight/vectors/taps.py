@@ -82,7 +82,7 @@ class Reader:
         if self._letters.isdisjoint(form):
             raise ConfigError(
                 f"word {form!r}: the model of {self.run.path} knows none of its characters; "
-                f"expected a spelling in its {len(self._letters)} characters"
+                f"expected a spelling in the {len(self._letters)} that it knows"
             )
         return ReadWord(word, form, UNK, is_known=False)
 

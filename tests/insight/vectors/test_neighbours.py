@@ -214,8 +214,8 @@ def test_the_normalisation_of_the_run_is_applied_unless_raw(run_of: RunOf) -> No
         (
             ["zz"],
             {},
-            "word 'zz': the model of toy knows none of its characters; expected a spelling in its "
-            "3 characters",
+            "word 'zz': the model of toy knows none of its characters; expected a spelling in the "
+            "3 that it knows",
         ),
         (["a\nb"], {"raw": True}, "word 'a\\nb': is read as 2 words (a, b); expected one word"),
         (["a-,b"], {}, "word 'a-,b': is read as 4 words (a, -, ,, b); expected one word"),

@@ -329,7 +329,7 @@ def tell_why(found: "Explanation") -> None:
 def _decided(found: "Explanation") -> str:
     """The largest part of the difference, and what it brings."""
     if found.difference <= 0:
-        return "nothing: the totals are equal, the larger am goes first, then the list's order"
+        return "nothing: the totals are equal, and the larger am or the list's order decides"
     if found.deciding is None:
         return f"the features, which bring {found.features_difference:+z.3f}"
     winner, other = (repr(word) if word else "no word" for word in found.deciding.shown)

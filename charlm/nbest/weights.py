@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order, weighted
@@ -82,6 +83,10 @@ class Weights:
         require_known(list(self.values), table.names)
         return np.array([self.values.get(name, 0.0) for name in table.names])
 
+    def tie_order(self, table: FeatureTable) -> npt.NDArray[np.intp]:
+        """Rows in the order in which ties are broken: the list's if no feature has a weight."""
+        return tie_order(table) if any(self.values.values()) else np.arange(len(table.values_HF))
+
     def to_dict(self) -> dict[str, object]:
         """The JSON object that the file holds."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
@@ -124,7 +129,7 @@ def rescored(
     if not weights.values and dedup == "none":
         return Rescored(nbest, tuple(scores))
     totals_H = total(table, weights)
-    ties = tie_order(table) if weights.values else np.arange(len(totals_H))
+    ties = weights.tie_order(table)
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
     plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order))
     return plain if dedup == "none" else merged(plain, dedup)

@@ -263,7 +263,7 @@ def test_why_is_a_table() -> None:
     assert lines[4].split()[2] == found[1]  # the sum in the table
     tied = ask("lists.tsv", "--model", "exp/first", "--weight", "nn=0", "--explain", "u:1,2")
     assert tied.stdout.splitlines()[-1] == (
-        "decided by nothing: the totals are equal, the larger am goes first, then the list's order"
+        "decided by nothing: the totals are equal, and the larger am or the list's order decides"
         "; the difference is 0.000"
     )
 

@@ -18,7 +18,7 @@ import jiwer
 from jiwer.transforms import ReduceToListOfListOfWords
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import FeatureTable, Floats, tie_order, weighted
+from charlm.nbest.features import FeatureTable, Floats, weighted
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.weights import Weights
@@ -134,7 +134,7 @@ def explain(
     table = scored.table
     weights_F = weights.of(table)
     totals = weighted(table.values_HF, weights_F)
-    ties = tie_order(table).tolist()
+    ties = weights.tie_order(table).tolist()
     chosen = sorted((rank - 1 for rank in ranks), key=lambda i: (-totals[i], ties.index(i)))
     features = _feature_rows(table, weights_F, chosen=chosen, without=names)
     start = sum(row.difference for row in features)

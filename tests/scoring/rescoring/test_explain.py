@@ -153,6 +153,14 @@ def test_of_equal_totals_the_larger_am_wins_as_in_the_ranking() -> None:
     assert (found.winner_rank, found.other_rank) == (2, 1)
 
 
+def test_without_a_weight_the_first_of_the_list_wins_as_in_the_ranking() -> None:
+    hypotheses = (Hypothesis(("a",), {"am": -2.0}, "x:1"), Hypothesis(("b",), {"am": -1.0}, "x:2"))
+    scored = scored_list(NbestList("u", hypotheses), (score(-1, -1), score(-1, -1)))
+    for weights in (Weights({}), Weights({"nn": 0.0})):
+        found = explain(scored, (1, 2), names=("nn",), weights=weights)
+        assert (found.winner_rank, found.other_rank, found.difference) == (1, 2, 0.0)
+
+
 def test_texts_are_shown_as_the_scorers_read_them() -> None:
     hypotheses = (Hypothesis(("DON'T",), {}, "x:1"), Hypothesis(("NO",), {}, "x:2"))
     nbest = NbestList("u", hypotheses)

@@ -181,7 +181,7 @@ def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownW
     counts: Counter[str] = Counter()
     known = inventory.word_ids
     for path in paths:
-        for words in _sentences(path, known.__contains__):
+        for words in _sentences(path, known.__contains__, rules=inventory.normalisation):
             counts.update(split_words(inventory.normalisation(" ".join(words))))
     counts = Counter({word: n for word, n in counts.items() if not is_literal_unk(word)})
     unknown = [(word, n) for word, n in counts.most_common() if word not in known]
@@ -234,7 +234,9 @@ def explained(
     return sorted(remedies, key=lambda each: -each.n_tokens), unexplained
 
 
-def _sentences(path: str | Path, is_known: Callable[[str], bool]) -> Iterator[Sequence[str]]:
+def _sentences(
+    path: str | Path, is_known: Callable[[str], bool], *, rules: Normalisation
+) -> Iterator[Sequence[str]]:
     """The words of a text, of hypotheses as models read them, or of references without ids.
 
     Of a lattice, those of all arcs.
@@ -243,12 +245,13 @@ def _sentences(path: str | Path, is_known: Callable[[str], bool]) -> Iterator[Se
         if lattice_format(source.sample) is not None:
             for lattice in read_lattices(source):
                 labels = [arc.word for arc in lattice.arcs if not is_silent(arc.word)]
-                yield labels_read(labels, is_known)
+                yield labels_read(labels, is_known, rules=rules)
             return
         listed = _list_format(source.sample)
         if listed is not None:
             for nbest in listed.read(source):
-                yield from (labels_read(each.words, is_known) for each in nbest.hypotheses)
+                for each in nbest.hypotheses:
+                    yield labels_read(each.words, is_known, rules=rules)
                 if nbest.reference is not None:
                     yield nbest.reference
             return

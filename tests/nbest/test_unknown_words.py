@@ -116,6 +116,13 @@ def test_lists_and_references_are_read_as_what_they_are(
     assert (found.n_tokens, found.n_unknown) == (4, 2)
 
 
+def test_noise_is_known_in_the_case_of_the_vocabulary(tmp_path: Path) -> None:
+    inventory = inventory_of([["a", "[laugh]"]] * 2, normalisation=Normalisation(lower=True))
+    (tmp_path / "t").write_text('{"id": "u", "hyps": [{"text": "A [LAUGH] [COUGH]"}]}\n')
+    found = unknown_words(inventory, [tmp_path / "t"])
+    assert (found.n_tokens, found.n_unknown) == (2, 0)
+
+
 def test_a_mark_within_a_line_is_refused_as_elsewhere(inventory: Inventory, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("the cat\nthe <s> cat\n")
     with pytest.raises(

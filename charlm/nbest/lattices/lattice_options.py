@@ -10,7 +10,8 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.text.corpus.labels import is_silent, is_word, label_read
+from charlm.text.corpus.labels import is_read, is_silent, is_word, label_read
+from charlm.text.corpus.normalisation import Normalisation
 
 OLD = "old_lm"  # the language model that the lattice was made with, if its scores are separate
 GRAPH, REST = "graph", "graph_nolm"  # Kaldi's sum, and the rest of it without the old model
@@ -35,6 +36,7 @@ class LatticeOptions:
     max_pairs: int = 10_000  # of nodes and histories per level; the best ones stay
     n_best: int = 100  # hypotheses that are returned; 0: none
     tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
+    rules: Normalisation | None = None  # by which labels become tokens
     is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
     by_label: bool = False  # histories are of labels, not of what models read for them
 
@@ -42,7 +44,9 @@ class LatticeOptions:
         """Whether models read a label: words, and the noise that they know, as in lists."""
         if is_silent(label):
             return False
-        return is_word(label) or (self.is_known is not None and self.is_known(label))
+        if self.is_known is None:
+            return is_word(label)
+        return is_read(label, self.is_known, rules=self.rules)
 
     def read(self, label: str) -> tuple[str, ...]:
         """What models read for a label."""

@@ -3,7 +3,7 @@
 The list keeps its own words. To a model trained on lower-case text, a recogniser's capitals would
 make every word unknown. So the run's rules are applied, and the counts tell how far the texts were
 apart. Noise labels such as `[laugh]` occur in lists but not in a model's text; they are left out
-unless the model knows them.
+unless the model knows them, in its own case and Unicode form.
 """
 
 from collections import Counter
@@ -73,7 +73,7 @@ class HypothesisText:
     def read(self, words: Sequence[str]) -> list[str]:
         """The words of the normalised copy."""
         is_known, rules = self._is_known, self.normalisation
-        own = list(words) if is_known is None else labels_read(words, is_known)
+        own = list(words) if is_known is None else labels_read(words, is_known, rules=rules)
         counts = self.counts
         copy = own if rules is None else split_words(rules(" ".join(own), changed=counts.by_rule))
         counts.n_hypotheses += 1

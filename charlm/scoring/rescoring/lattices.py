@@ -163,7 +163,12 @@ def lattice_lists(
             raise ConfigError(
                 f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
             )
-    options = replace(options, tokens=_tokens_of(scorers), is_known=scorers.is_known)
+    options = replace(
+        options,
+        tokens=_tokens_of(scorers),
+        rules=scorers.normalisation,
+        is_known=scorers.is_known,
+    )
     return LatticeLists(form, scorers, options, at_once, words_txt, memory)
 
 

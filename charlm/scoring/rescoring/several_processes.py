@@ -224,7 +224,7 @@ def _searched_by(
     pool: WorkerPool[Task, Any], form: LatticeLists, lattices: Iterable[Lattice]
 ) -> Iterator[NbestList]:
     """The lists of lattices in order, searched in batches large enough for all processes."""
-    sent = replace(form.options, tokens=one_token, is_known=None)
+    sent = replace(form.options, tokens=one_token, rules=None, is_known=None)
     rest = iter(lattices)
     n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each at once
     while some := list(islice(rest, n_at_once)):

@@ -7,6 +7,7 @@ only if its training text held it.
 import re
 from collections.abc import Callable, Sequence
 
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 
 SILENT = frozenset(("<eps>", "!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", ""))
@@ -30,6 +31,18 @@ def label_read(label: str, is_known: Callable[[str], bool]) -> str:
     return UNK_WORD if label == CAPITAL_UNK and not is_known(label) else label
 
 
-def labels_read(labels: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
-    """What models read of a hypothesis: its words, and the noise that their vocabulary has."""
-    return [label_read(each, is_known) for each in labels if is_word(each) or is_known(each)]
+def is_read(
+    label: str, is_known: Callable[[str], bool], *, rules: Normalisation | None = None
+) -> bool:
+    """Whether models read a label: a word, or noise that their vocabulary has.
+
+    It has `[LAUGH]` if `rules` for the words that they read make it a `[laugh]` of their text.
+    """
+    return is_word(label) or is_known(label if rules is None else rules.plain(label))
+
+
+def labels_read(
+    labels: Sequence[str], is_known: Callable[[str], bool], *, rules: Normalisation | None = None
+) -> list[str]:
+    """What models read of a hypothesis, before `rules` for their words are applied to it."""
+    return [label_read(each, is_known) for each in labels if is_read(each, is_known, rules=rules)]

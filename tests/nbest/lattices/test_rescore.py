@@ -13,6 +13,7 @@ from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
 from charlm.nbest.scorers import FunctionScorer, LogProbs
 from charlm.text.corpus.labels import is_silent, is_word
+from charlm.text.corpus.normalisation import Normalisation
 
 Read = Callable[..., list[Lattice]]
 MakeLattice = Callable[..., str]
@@ -256,16 +257,17 @@ def test_words_are_read_as_the_model_reads_them_and_stay_as_they_are(read: Read)
 
     options = LatticeOptions(
         tokens=lambda word: word.lower().split("-"),
-        is_known=lambda token: token not in ("e", "[laugh]"),
+        rules=Normalisation(lower=True),
+        is_known=lambda token: token not in ("e", "[laugh]", "[COUGH]"),
         weights={"nn": 1.0, "oov": -10.0},
         recombine=0,
     )
     models = {"nn": ScorerHistories(FunctionScorer(answer))}
-    lattice = read("u\n0 1 WELL-KNOWN\n1 2 [laugh]\n2 3 E\n3\n\n")
+    lattice = read("u\n0 1 WELL-KNOWN\n1 2 [laugh]\n2 3 E\n3 4 [COUGH]\n4\n\n")
     found = next(rescore_with(lattice, models, options=options))
-    assert found.nbest.hypotheses[0].words == ("WELL-KNOWN", "[laugh]", "E")
-    assert ["well", "known", "e"] in heard
-    assert found.totals == (-14.0,)
+    assert found.nbest.hypotheses[0].words == ("WELL-KNOWN", "[laugh]", "E", "[COUGH]")
+    assert ["well", "known", "e", "[cough]"] in heard
+    assert found.totals == (-15.0,)
 
 
 def test_kaldis_unknown_word_is_the_models_unless_it_has_such_a_word(read: Read) -> None:

@@ -28,6 +28,12 @@ def test_noise_is_not_read_unless_it_is_known(noise: str) -> None:
     assert known.read(("a", noise)) == ["a", noise]
 
 
+def test_noise_is_known_in_the_case_of_the_models_words() -> None:
+    text = HypothesisText(Normalisation(lower=True), is_known={"a", "[laugh]"}.__contains__)
+    assert text.read(("A", "[LAUGH]", "[COUGH]")) == ["a", "[laugh]"]
+    assert text.counts.n_noise == 1
+
+
 def test_kaldis_unknown_word_is_read_as_one_unless_it_is_known() -> None:
     unknown = HypothesisText(Normalisation(), is_known={"a"}.__contains__)
     assert unknown.read(("a", "<UNK>")) == ["a", "<unk>"]

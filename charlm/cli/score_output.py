@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from charlm.text.corpus.normalisation import Normalisation
 
 CHANCE = 0.05  # a larger p is no evidence of a gain
+SMALLEST_P = 1e-290  # shares below 1e-300 are left out of the sum that p is
 
 
 def report_lines(result: "ScoreResult | ServeResult | TuneResult") -> Iterator[str]:
@@ -305,9 +306,10 @@ def _limit(report: "RateReport") -> Iterator[str]:
 
 
 def _gain(found: "Significance") -> str:
+    p = f"p = {found.p:.2g}" if found.p else f"p < {SMALLEST_P:g}"
     return (
         f"difference: {_percent(found.difference)}, 95 % interval {_percent(found.low)} to "
-        f"{_percent(found.high)}, p = {found.p:.2g} (matched pairs)"
+        f"{_percent(found.high)}, {p} (matched pairs)"
     )
 
 

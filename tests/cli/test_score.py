@@ -251,6 +251,15 @@ def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come() 
     ) in result.stderr.splitlines()
 
 
+def test_a_p_that_is_too_small_for_a_number_is_not_0() -> None:
+    ids = [f"u{number}" for number in range(1100)]  # 2 · 0.5 ** 1100 is below all floats
+    Path("many.tsv").write_text("".join(f"{id}\t-2\tb\n{id}\t-1\ta\n" for id in ids))
+    Path("many.refs").write_text("".join(f"{id} a\n" for id in ids))
+    given = ["--columns", "id,am,text", "--weight", "am=1", "--write", "none"]
+    told = ask("many.tsv", "--refs", "many.refs", *given).stdout
+    assert "-100.00 % to -100.00 %, p < 1e-290 (matched pairs)\n" in told
+
+
 def test_why_is_a_table() -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--weight", "am=9", "--explain", "u:1,2")
     lines = result.stdout.splitlines()

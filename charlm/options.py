@@ -194,7 +194,7 @@ def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
-def require_one_stdin(paths: Iterable[str | Path | None]) -> None:
+def require_one_stdin(paths: Iterable[object]) -> None:
     """Raise ConfigError if standard input is named twice: it can be read only once."""
     if [str(path) for path in paths].count("-") > 1:
         raise ConfigError("standard input: named twice; expected it once, since it is read once")

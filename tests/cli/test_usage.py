@@ -200,6 +200,10 @@ def test_a_run_or_a_sentence_in_the_place_of_a_file_is_told_where_it_goes(
         ("surprisal - - --model run", TWO_READERS),
         ("table - -", TWO_READERS),
         ("vocab --data corpus --against - --against -", TWO_READERS),
+        ("score - --lm a --lm b --mix -", TWO_READERS),
+        ("score lists --features am=- --features x=-", TWO_READERS),
+        ("tune - --refs refs --words-txt -", TWO_READERS),
+        ("serve --lm a --map -", TWO_READERS),
     ],
 )
 def test_files_that_cannot_be_read_are_no_sentence(

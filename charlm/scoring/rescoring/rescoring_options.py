@@ -178,6 +178,11 @@ class RescoringOptions:
         raise NotImplementedError
 
     @property
+    def inputs(self) -> list[object]:
+        """What is read beside the lists, where `-` is standard input."""
+        return [*self.models, *self.lms, self.mix, self.old_lm, self.map]
+
+    @property
     def weights(self) -> str | Path | None:
         """The file of weights; tune takes none."""
         return None
@@ -312,6 +317,10 @@ class ListOptions(RescoringOptions):
             least=1,
         ),
     ] = 4096
+
+    @property
+    def inputs(self) -> list[object]:
+        return [*super().inputs, *self.feature_files.values(), self.words_txt]
 
     @property
     def line_buffered(self) -> bool:

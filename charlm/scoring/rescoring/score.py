@@ -20,7 +20,7 @@ from charlm.nbest.references import note_differences
 from charlm.nbest.repairs import Notices
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
-from charlm.options import keywords
+from charlm.options import keywords, require_one_stdin
 from charlm.scoring.rescoring.explain import ExplainRequest
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
@@ -56,6 +56,7 @@ def score(options: ScoreOptions) -> ScoreResult:
         ProcessError: another process ended.
     """
     began = time.perf_counter()
+    require_one_stdin([options.lists, *options.inputs])
     options = with_tuned_rules(options)
     return run_with_scorers(options, partial(_scored, options, began=began))
 

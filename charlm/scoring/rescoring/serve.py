@@ -17,7 +17,7 @@ from charlm.nbest.formats.json_lists import BLANKS
 from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
 from charlm.nbest.output_layouts import laid_out
 from charlm.nbest.repairs import Notices
-from charlm.options import keywords
+from charlm.options import keywords, require_one_stdin
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import Pipeline
 from charlm.scoring.rescoring.result import ServeResult, what_was_done
@@ -42,6 +42,7 @@ def serve(options: ServeOptions) -> ServeResult:
         ProcessError: another process ended, so that no further line can be answered.
     """
     began = time.perf_counter()
+    require_one_stdin(["-", *options.inputs])
     options = with_tuned_rules(options)
 
     def run(scorers: Scorers) -> ServeResult:

@@ -15,7 +15,7 @@ from charlm.nbest.references import References, note_differences
 from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.tuning import tune_weights
 from charlm.nbest.weights import ListLayout, Weights
-from charlm.options import keywords
+from charlm.options import keywords, require_one_stdin
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import ScoredList
@@ -44,6 +44,7 @@ def tune(options: TuneOptions) -> TuneResult:
             nothing that varies; a broken run or model.
         ProcessError: another process ended.
     """
+    require_one_stdin([options.lists, *options.inputs])
     return run_with_scorers(options, partial(_tuned, options, began=time.perf_counter()))
 
 

@@ -45,9 +45,9 @@ class JsonlFormat(JsonFormat, TemplateFormat):
     """Features are the numbers in `scores` or, without it, those of the hypothesis itself.
 
     The new feature is written in the same place, in nats. Hypotheses of a list may have different
-    features; `null` is NaN. Hypotheses are read in order of `rank` if all have one; when re-ranked,
-    they get the ranks of their new places. `recording` and `ref` are read; other members stay as
-    they are.
+    features; `null` in `scores` is NaN. Hypotheses are read in order of `rank` if all have one;
+    when re-ranked, they get the ranks of their new places. `recording` and `ref` are read; other
+    members stay as they are.
     """
 
     name = "jsonl"

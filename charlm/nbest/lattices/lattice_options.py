@@ -6,22 +6,19 @@ multiplied by the sum of their weights, so that one number serves lattices of an
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.text.corpus.labels import is_read, is_silent, is_word, label_read
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.io.lines import split_words
 
 OLD = "old_lm"  # the language model that the lattice was made with, if its scores are separate
 GRAPH, REST = "graph", "graph_nolm"  # Kaldi's sum, and the rest of it without the old model
 COUNTS = ("words", "oov")
 KALDI_AM = 0.1  # Kaldi's own default of --acoustic-scale
-
-
-def one_token(word: str) -> tuple[str, ...]:
-    """The word as it is."""
-    return (word,)
 
 
 @dataclass(frozen=True)
@@ -35,8 +32,7 @@ class LatticeOptions:
     recombine: int = 4  # histories that share this many last words are merged; 0: never
     max_pairs: int = 10_000  # of nodes and histories per level; the best ones stay
     n_best: int = 100  # hypotheses that are returned; 0: none
-    tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
-    rules: Normalisation | None = None  # by which labels become tokens
+    rules: Normalisation | None = None  # by which models read a word as one or several tokens
     is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
     by_label: bool = False  # histories are of labels, not of what models read for them
 
@@ -52,7 +48,12 @@ class LatticeOptions:
         """What models read for a label."""
         if not self.is_read(label):
             return ()
-        return tuple(self.tokens(label_read(label, self.is_known) if self.is_known else label))
+        return self._tokens(label_read(label, self.is_known) if self.is_known else label)
+
+    @cached_property
+    def _tokens(self) -> Callable[[str], tuple[str, ...]]:
+        rules = self.rules
+        return cache(lambda word: (word,) if rules is None else tuple(split_words(rules(word))))
 
     def steps(self, label: str) -> tuple[str, ...]:
         """What a label adds to a history."""

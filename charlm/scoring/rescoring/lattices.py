@@ -6,9 +6,8 @@ gives others. With a memory, each lattice is searched after the path that was ch
 before it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -38,7 +37,6 @@ from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.pipeline import RecordingMemory
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, known_by
 from charlm.text.corpus.tokens import END_WORD
-from charlm.text.io.lines import split_words
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
@@ -163,12 +161,13 @@ def lattice_lists(
             raise ConfigError(
                 f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
             )
-    options = replace(
-        options,
-        tokens=_tokens_of(scorers),
-        rules=scorers.normalisation,
-        is_known=scorers.is_known,
-    )
+    rules = scorers.normalisation
+    if rules is not None and rules.reads_phrases:
+        raise ConfigError(
+            "--map: found a rule of several words; expected rules of one, as lattices are read "
+            "word by word; write lists of their paths (--write nbest) and score these"
+        )
+    options = replace(options, rules=rules, is_known=scorers.is_known)
     return LatticeLists(form, scorers, options, at_once, words_txt, memory)
 
 
@@ -290,18 +289,3 @@ def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Historie
 def _history_of(part: Scorer, state: object) -> Histories:
     after = getattr(part, "histories", None)  # a run's scorer keeps states at histories
     return ScorerHistories(part, memory=state) if after is None else after(state)
-
-
-def _tokens_of(scorers: Scorers) -> Callable[[str], Sequence[str]]:
-    rules = scorers.normalisation
-    if rules is not None and rules.reads_phrases:
-        raise ConfigError(
-            "--map: found a rule of several words; expected rules of one, as lattices are read "
-            "word by word; write lists of their paths (--write nbest) and score these"
-        )
-
-    @cache
-    def tokens(word: str) -> tuple[str, ...]:
-        return (word,) if rules is None else tuple(split_words(rules(word)))
-
-    return tokens

@@ -18,7 +18,7 @@ import torch
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_options import LatticeOptions, one_token
+from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
@@ -104,7 +104,7 @@ class LatticeTask(NamedTuple):
     """Lattices to be searched."""
 
     form: str
-    options: LatticeOptions  # without its functions, which cannot be sent
+    options: LatticeOptions  # without rules and vocabulary, which each process has
     lattices: Sequence[Lattice]
     spells: bool  # whether unknown words are spelled
 
@@ -224,7 +224,7 @@ def _searched_by(
     pool: WorkerPool[Task, Any], form: LatticeLists, lattices: Iterable[Lattice]
 ) -> Iterator[NbestList]:
     """The lists of lattices in order, searched in batches large enough for all processes."""
-    sent = replace(form.options, tokens=one_token, rules=None, is_known=None)
+    sent = replace(form.options, rules=None, is_known=None)
     rest = iter(lattices)
     n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each at once
     while some := list(islice(rest, n_at_once)):

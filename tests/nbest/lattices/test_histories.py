@@ -13,6 +13,7 @@ from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.scorers import FunctionScorer, NgramScorer, SameWords
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD
 
 Read = Callable[..., list[Lattice]]
@@ -31,7 +32,7 @@ def test_an_old_model_reads_labels_as_they_stand_and_new_ones_by_their_own_rules
         return ScorerHistories(FunctionScorer(answer))
 
     options = LatticeOptions(
-        tokens=lambda word: word.lower().split("-"),
+        rules=Normalisation(lower=True, split_hyphens=True),
         is_known=lambda token: token != "[laugh]",
         weights={"nn": 1.0, "old_lm": 1.0, "oov": -10.0},
         recombine=1,

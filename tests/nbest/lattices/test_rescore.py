@@ -256,8 +256,7 @@ def test_words_are_read_as_the_model_reads_them_and_stay_as_they_are(read: Read)
         return [[-1.0] * (len(s) + 1) for s in sentences]  # type: ignore[attr-defined]
 
     options = LatticeOptions(
-        tokens=lambda word: word.lower().split("-"),
-        rules=Normalisation(lower=True),
+        rules=Normalisation(lower=True, split_hyphens=True),
         is_known=lambda token: token not in ("e", "[laugh]", "[COUGH]"),
         weights={"nn": 1.0, "oov": -10.0},
         recombine=0,

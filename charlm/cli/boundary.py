@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from charlm.cli import output
-from charlm.cli.signals import EndedBySignal
+from charlm.cli.signals import EndedBySignal, undisguised
 from charlm.errors import CharlmError, on_one_line
 
 FAILED = 1
@@ -28,7 +28,8 @@ def boundary() -> Iterator[None]:
     """Ends with an exit status: 0 done, 1 impossible, 2 not understood, 130 Ctrl-C."""
     try:
         try:
-            yield
+            with undisguised():
+                yield
         finally:
             output.flush()
     except EndedBySignal as stop:

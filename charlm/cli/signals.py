@@ -7,12 +7,14 @@ A command that works for hours and can save its state takes the first signal as 
 import os
 import signal
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Self
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IMPORTING = "<frozen importlib._bootstrap>"  # what the code of `import` is called in a frame
+_raised: list[int] = []  # the signals that have become an exception
 
 
 def die_of_closed_pipes() -> None:
@@ -69,7 +71,28 @@ def _raise(number: int, frame: FrameType | None) -> None:
         if frame.f_code.co_filename == IMPORTING:
             _die(number)
         frame = frame.f_back
-    raise KeyboardInterrupt if number == signal.SIGINT else EndedBySignal(number)
+    _raised.append(number)
+    raise _exception(number)
+
+
+def _exception(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else EndedBySignal(number)
+
+
+@contextmanager
+def undisguised() -> Iterator[None]:
+    """Let an error after a signal be the signal's end of the program, which it comes from.
+
+    An exception between any two lines becomes another one in code that did not expect it there: a
+    torch mode that was not yet entered fails when it is left.
+    """
+    _raised.clear()
+    try:
+        yield
+    except Exception as error:
+        if _raised:
+            raise _exception(_raised[0]) from error
+        raise
 
 
 def _die(number: int) -> None:

@@ -179,6 +179,25 @@ def test_a_second_signal_ends_what_takes_long_to_tidy_up() -> None:
     assert process.returncode == -signal.SIGTERM
 
 
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (signal.SIGTERM, -signal.SIGTERM, ""),
+        (signal.SIGHUP, -signal.SIGHUP, ""),
+        (signal.SIGINT, 130, "charlm: interrupted\n"),
+    ],
+)
+def test_an_error_that_a_signal_has_become_is_no_mistake_of_ours(
+    number: int, status: int, said: str
+) -> None:
+    process = start(
+        f"try: signal.raise_signal({int(number)})\n"
+        "    finally: raise RuntimeError('trying to pop from empty mode stack')"
+    )
+    written, errors = process.communicate(timeout=300)
+    assert (process.returncode, written, errors) == (status, "", said)
+
+
 def test_one_of_several_processes_ends_at_once(tmp_path: Path) -> None:
     process = start(HOLDS.format(folder=str(tmp_path)), env={**os.environ, "RANK": "1"})
     assert process.stdout is not None

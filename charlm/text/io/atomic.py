@@ -86,15 +86,15 @@ def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
         except FileExistsError:  # another writer was quicker
             continue
         with file:
-            # Another writer may have seen it before it was locked: that one removes it.
-            if not _try_to_lock(file.fileno()) or not _is_at(file.fileno(), name):
-                continue
-            if old is not None:
-                with suppress(OSError):  # a file system without owners, or another's file
-                    os.fchown(file.fileno(), old.st_uid, old.st_gid)
-                with suppress(OSError):
-                    os.fchmod(file.fileno(), mode)
-            try:
+            try:  # from here on, since a signal ends the program anywhere by an exception
+                # Another writer may have seen it before it was locked: that one removes it.
+                if not _try_to_lock(file.fileno()) or not _is_at(file.fileno(), name):
+                    continue
+                if old is not None:
+                    with suppress(OSError):  # a file system without owners, or another's file
+                        os.fchown(file.fileno(), old.st_uid, old.st_gid)
+                    with suppress(OSError):
+                        os.fchmod(file.fileno(), mode)
                 yield name, file
             except BaseException:
                 with suppress(OSError):

@@ -171,6 +171,18 @@ def test_an_interrupted_writer_leaves_the_old_content(
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"old"}
 
 
+def test_a_writer_that_is_interrupted_before_it_begins_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fcntl, "flock", interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic_write(tmp_path / "file"):
+        pytest.fail("it began")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_full_disk_names_the_file_that_did_not_fit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with broken("write"), pytest.raises(OSError) as caught, atomic_write(path) as file:

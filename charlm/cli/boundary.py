@@ -21,6 +21,10 @@ FAILED = 1
 INTERRUPTED = 130
 # Of a RuntimeError; torch has a class for a GPU's memory only, and loading it here costs seconds.
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")
+# Of an ImportError: batch systems limit what torch alone fills.
+DOES_NOT_FIT = re.compile(
+    "(.+): failed to map segment from shared object(: Cannot allocate memory)?"
+)
 
 
 @contextmanager
@@ -41,7 +45,7 @@ def boundary() -> Iterator[None]:
         if isinstance(stop, SystemExit) and stop.code != INTERRUPTED:
             raise
         message, status = "interrupted", INTERRUPTED
-    except (CharlmError, OSError, MemoryError, RuntimeError) as error:
+    except (CharlmError, OSError, MemoryError, RuntimeError, ImportError) as error:
         line = error_line(error)
         if line is None or os.environ.get("CHARLM_TRACEBACK") == "1":
             raise
@@ -62,6 +66,8 @@ def error_line(error: BaseException) -> str | None:
         amount = re.search(r"allocate ([0-9.]+ \w+)", str(error))
         wanted = f" ({amount[1]} asked for)" if amount else ""
         return f"out of memory{wanted}; a smaller batch, model or vocabulary needs less"
+    if isinstance(error, ImportError) and (library := DOES_NOT_FIT.fullmatch(str(error))):
+        return f"out of memory ({library[1]} cannot be loaded); give the program more (ulimit -v)"
     return None
 
 

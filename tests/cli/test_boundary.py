@@ -77,6 +77,10 @@ LESS = "a smaller batch, model or vocabulary needs less"
             "a -> b: permission denied",
         ),
         (OSError("not a gzipped file"), "not a gzipped file"),
+        (
+            ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+            "out of memory (libtorch_cpu.so cannot be loaded); give the program more (ulimit -v)",
+        ),
         (MemoryError(), f"out of memory; {LESS}"),
         (MemoryError(NUMPY), f"out of memory (7.28 TiB asked for); {LESS}"),
         (RuntimeError(TORCH_CPU), f"out of memory (8000000000000 bytes asked for); {LESS}"),
@@ -90,7 +94,10 @@ def test_what_a_user_can_cause_is_one_line_and_status_1(error: Exception, line: 
     assert result.exit_code == 1
 
 
-@pytest.mark.parametrize("mistake", [ValueError("ours"), AssertionError(), RuntimeError("ours")])
+@pytest.mark.parametrize(
+    "mistake",
+    [ValueError("ours"), AssertionError(), RuntimeError("ours"), ImportError("no module 'ours'")],
+)
 def test_a_mistake_of_ours_keeps_its_traceback(mistake: Exception) -> None:
     result = CliRunner().invoke(command_line(raising(mistake)), ["try"])
     assert result.exception is mistake

@@ -231,7 +231,7 @@ def batch_nlls(
     Chunks have bounded size, and a sentence leaves the batch at its end, so that one long line
     costs no more than its own tokens.
     """
-    results = [np.empty(len(ids), np.float32) for ids in batch]
+    pieces: list[list[Nlls]] = [[] for _ in batch]
     opened = [np.concatenate([[END], ids]).astype(np.int32) for ids in batch]
     state = vectors.model.context.initial_state(len(opened))
     first = 0
@@ -239,17 +239,15 @@ def batch_nlls(
         last = first + max(1, vectors.positions_at_once // len(opened))
         chunk = _window(opened, first, last)
         nll_TB, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
-        going_on = results[-len(opened) :]
-        for column, result in enumerate(going_on):
-            part = result[first:last]
-            part[:] = nll_TB[: len(part), column]
+        for column, (ids, own) in enumerate(zip(opened, pieces[-len(opened) :], strict=True)):
+            own.append(nll_TB[: len(ids) - 1 - first, column])
         first = last
-        n_ended = sum(len(result) <= first for result in going_on)
+        n_ended = sum(len(ids) - 1 <= first for ids in opened)
         opened = opened[n_ended:]
         if n_ended and opened:
             remaining = torch.arange(n_ended, n_ended + len(opened), device=vectors.device)
             state = gather_state(state, remaining)
-    return results
+    return [np.concatenate(own) for own in pieces]
 
 
 def _window(opened: list[Ids], first: int, last: int) -> tuple[Ids, Ids]:

@@ -1,7 +1,8 @@
 """A run's surprisals of sentences of tokens, computed with torch.
 
 Sentences are read in the blocks and batches of `charlm eval`, so that the figures equal its figures
-to the last bit.
+to the last bit. With entropies both come from whole distributions, in one pass: then they equal its
+figures up to rounding.
 """
 
 import copy
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 
 from charlm.errors import broken_model
-from charlm.model.contract import Output, State
+from charlm.model.contract import State
 from charlm.model.language_model import LanguageModel
 from charlm.run.stored_weights import LoadedRun
 from charlm.runtime import autocast
@@ -66,29 +67,23 @@ class RunBits(TokenModel):
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
-        models = [self._vectors, *([_expecting(self._vectors)] if entropy else [])]
-        initial = self.run.model.context.initial_state(1)
-        states: list[State | None] = [initial if is_carried else None for _ in models]
+        vectors = _with_entropies(self._vectors) if entropy else self._vectors
+        state = self.run.model.context.initial_state(1) if is_carried else None
         if self._reader is not None:
             self._reader.restart()
         for block in blocks(map(list, sentences), size=BLOCK):
             form_ids = FormIds(self.run.inventory)
             ids = encode_sentences(block, form_ids)
-            found = []
-            for k, vectors in enumerate(models):
-                with autocast(vectors.device, self._precision):
-                    nlls, states[k] = self._nlls(
-                        vectors, ids, spellings=form_ids.spellings, state=states[k]
-                    )
-                    found.append(nlls)
-            if not all(np.isfinite(nll).all() for nll in found[0]):
+            with autocast(vectors.device, self._precision):
+                found, state = self._nlls(vectors, ids, spellings=form_ids.spellings, state=state)
+            if not all(np.isfinite(nlls).all() for nlls in found):
                 raise broken_model(self.run.path)
-            for k, (words, numbers) in enumerate(zip(block, ids, strict=True)):
+            for words, numbers, nlls in zip(block, ids, found, strict=True):
                 n_words = self.run.inventory.n_words
                 known = tuple(n < n_words and n != UNK for n in numbers[:-1].tolist())
-                surprisals = found[0][k].astype(np.float64) * NATS
-                surprisals += spelling_bits(words, known, speller=self.speller)
-                expected = found[1][k].astype(np.float64) * NATS if entropy else None
+                bits = nlls.astype(np.float64) * NATS
+                surprisals, expected = bits.T if entropy else (bits, None)
+                surprisals = surprisals + spelling_bits(words, known, speller=self.speller)
                 yield SentenceBits(surprisals, known, expected)
 
     def _nlls(
@@ -111,24 +106,23 @@ class RunBits(TokenModel):
         return np.split(nll, np.cumsum([len(each) for each in ids])[:-1]), state
 
 
-class _ExpectingOutput(Output):
-    """Returns the entropy, the mean of −log P over all words, in place of a word's nll."""
+class _WithEntropies(LanguageModel):
+    """The same model; beside each nll stands the entropy, the mean of −log P over all words."""
 
-    def __init__(self, output: Output) -> None:
-        super().__init__()
-        self.output = output
+    def continue_from(
+        self, x_TBE: Tensor, *, words_TB: Tensor, state: State
+    ) -> tuple[Tensor, State]:
+        """Both for each position, shape (T, B, 2), and the state after the last position."""
+        h_TBH, state = self.context(x_TBE, state)
+        log_probs_NV = self.output.log_probs(h_TBH.flatten(0, 1))
+        words_N1 = words_TB.reshape(-1, 1).clamp(min=0)  # what is found where none is, is not used
+        nll_N = -log_probs_NV.gather(1, words_N1)[:, 0]
+        entropy_N = -log_probs_NV.exp().mul_(log_probs_NV).sum(-1)
+        return torch.stack([nll_N, entropy_N], dim=-1).view(*words_TB.shape, 2), state
 
-    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        log_probs_NV = self.output.log_probs(h_NH)
-        entropy_N = torch.special.entr(log_probs_NV.exp()).sum(-1)
-        return torch.where(words_N >= 0, entropy_N, 0.0)
 
-    def log_probs(self, h_NH: Tensor) -> Tensor:
-        return self.output.log_probs(h_NH)
-
-
-def _expecting(vectors: FormVectors) -> FormVectors:
-    """The same vectors, with a model that returns entropies."""
-    model, expecting = vectors.model, copy.copy(vectors)
-    expecting.model = LanguageModel(model.encoder, model.context, _ExpectingOutput(model.output))
-    return expecting
+def _with_entropies(vectors: FormVectors) -> FormVectors:
+    """The same vectors, with a model that also gives entropies."""
+    model, found = vectors.model, copy.copy(vectors)
+    found.model = _WithEntropies(model.encoder, model.context, model.output)
+    return found

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import charlm
 from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.surprisal_table import SurprisalTable
+from charlm.scoring.likelihood import nll
 from charlm.text.perplexity.perplexity import ScoredSentence
 
 Measure = Callable[..., SurprisalTable]
@@ -98,6 +99,38 @@ def test_entropies_are_those_of_the_distributions(
             state = model.step(state, [word]).state
         found = table.items[0].by_model[k]
         assert [word.entropy for word in found.words] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("context", ["none", "document"])
+def test_entropies_come_in_the_pass_that_gives_the_surprisals(
+    run: Path, tmp_path: Path, measure: Measure, monkeypatch: pytest.MonkeyPatch, context: str
+) -> None:
+    text = text_of(tmp_path, "a b zz", "", "c", "b a b a b a")
+    seen: list[tuple[int, ...]] = []
+    original = nll.chunk_nll
+
+    def watched(vectors, chunk, **options):
+        seen.append(chunk[0].shape)
+        return original(vectors, chunk, **options)
+
+    monkeypatch.setattr(nll, "chunk_nll", watched)
+    plain = measure(text, run, context=context)
+    n_plain = len(seen)
+    table = measure(text, run, context=context, entropy=True)
+    assert seen[n_plain:] == seen[:n_plain]
+    assert totals(table) == pytest.approx(totals(plain), abs=1e-5)
+
+
+def test_entropies_of_sentences_read_side_by_side_are_those_of_each_alone(
+    run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    lines = ["b a b a b a", "c", "a b zz"]
+    together = measure(text_of(tmp_path, *lines), run, entropy=True)
+    for line, item in zip(lines, together.items, strict=True):
+        (alone,) = measure(text_of(tmp_path, line), run, entropy=True).items
+        expected = [word.entropy for word in alone.by_model[0].words]
+        found = [word.entropy for word in item.by_model[0].words]
+        assert found == pytest.approx(expected, abs=1e-5)
 
 
 def test_models_of_the_same_words_share_what_is_not_their_own(

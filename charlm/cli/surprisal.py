@@ -67,8 +67,7 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     if options.layout == "lm-zoo" and len(several(options.model)) + len(several(options.lm)) > 1:
         raise ConfigError("--layout lm-zoo: has one column of surprisals; expected one model")
     table = measure(options)
-    for note in table.notes:
-        output.say(f"note: {note}")
+    _say(table.notes)
     yield table
     if options.layout == "lm-zoo":
         _print(LM_ZOO, _lm_zoo_rows(table))
@@ -82,6 +81,11 @@ def _lm_zoo_rows(table: "SurprisalTable") -> Iterable[tuple[object, ...]]:
         words = zip(item.words, item.by_model[0].words, strict=True)
         for number, (word, scored) in enumerate(words, 1):
             yield item.number, number, word, scored.surprisal
+
+
+def _say(notes: Iterable[str]) -> None:
+    for note in notes:
+        output.say(f"note: {note}")
 
 
 def _print(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> None:
@@ -124,6 +128,7 @@ def _judge(options: SurprisalCommand) -> Results:
     from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
 
     result = minimal_pairs(options)
+    _say(result.notes)
     yield result
     output.table(_pair_rows(result), header=PAIR_HEADER)
 

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,14 @@ def test_what_there_is_to_mind_goes_to_stderr(run: Path) -> None:
     Path("a.txt").write_text("the zebra\n")
     result = ask("a.txt", "--model", str(run))
     assert "note: first: 1 of 2 words (50.0%) are unknown" in result.stderr
+    assert "note" not in result.stdout
+
+
+def test_notes_on_pairs_go_to_stderr(run: Path, save_unigrams: Callable[..., Path]) -> None:
+    arpa = save_unigrams(Path("uni.arpa").absolute(), end=-1, a=-1)
+    Path("p.csv").write_text("sentence_good,sentence_bad\nthe cat,a cat\n")
+    result = ask("p.csv", "--pairs", "--model", str(run), "--lm", str(arpa))
+    assert "note: each model is judged by the pairs whose differing words it " in result.stderr
     assert "note" not in result.stdout
 
 

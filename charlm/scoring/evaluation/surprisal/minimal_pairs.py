@@ -122,6 +122,25 @@ class PairResult(ShortRepr):
         """The mean over all sets."""
         return PairAccuracy(ALL, self.sets[model])
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why figures of these models may not compare, in sentences."""
+        notes = []
+        for name, sets in zip(self.models, self.sets, strict=True):
+            without = [each.name for each in sets if not each.n_judged]
+            if 0 < len(without) < len(sets):
+                notes.append(
+                    f"{name} knows the differing words of no pair in {len(without)} of {len(sets)} "
+                    f"sets, first {without[0]}: its means are over the others"
+                )
+        if len({tuple(each.n_unknown for each in sets) for sets in self.sets}) > 1:
+            notes.append(
+                "each model is judged by the pairs whose differing words it knows, and these are "
+                "not the same: the accuracies do not compare; give the models one vocabulary "
+                "(train and ngram --vocab FILE), or spell unknown words (--open-vocabulary)"
+            )
+        return tuple(notes)
+
     def to_dict(self) -> dict[str, object]:
         return {
             name: {

@@ -8,7 +8,12 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.scoring.evaluation.surprisal.minimal_pairs import PairAccuracy, PairSet, differing
+from charlm.scoring.evaluation.surprisal.minimal_pairs import (
+    PairAccuracy,
+    PairResult,
+    PairSet,
+    differing,
+)
 
 PAIRS = [
     ("good", "bad", "one", "x"),  # right
@@ -86,6 +91,16 @@ def test_few_pairs_that_are_all_right_are_no_certainty() -> None:
 def test_words_differ_by_their_number() -> None:
     assert differing(["a", "b", "a"], ["b", "a", "c"]) == ["a", "c"]
     assert differing(["a", "b"], ["b", "a"]) == []
+
+
+def test_models_that_know_other_pairs_do_not_compare() -> None:
+    one = (PairSet("a", "", 5, 3, 0, 2), PairSet("b", "", 0, 0, 0, 9))
+    other = (PairSet("a", "", 6, 2, 0, 2), PairSet("b", "", 8, 1, 0, 0))
+    lacking, apart = PairResult(("x", "y"), (one, other)).notes
+    assert lacking.startswith("x knows the differing words of no pair in 1 of 2 sets, first b: ")
+    assert "the accuracies do not compare; give the models one vocabulary" in apart
+    assert PairResult(("x", "y"), (one, one)).notes == (lacking, lacking.replace("x", "y", 1))
+    assert PairResult(("x", "y"), (other, other)).notes == ()
 
 
 def test_pairs_need_two_columns(arpa: Path, pairs: Path, tmp_path: Path) -> None:

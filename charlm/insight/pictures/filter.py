@@ -13,7 +13,7 @@ N_COLUMNS, N_ROWS = 5, 20
 LIGHT, DARK = (0.93, 0.96, 0.99), (0.03, 0.27, 0.48)
 MONOSPACE, SIZE = "monospace", 9
 ROOM = 12  # letters of this size in a cell
-MIDDLE = 0.5  # darker cells have white letters
+MIDDLE = 0.7  # darker cells have white letters: there, black and white are read equally well
 
 
 def draw(subject: Subject) -> Drawn:

@@ -289,6 +289,17 @@ def test_letters_that_the_font_lacks_stay_within_their_cell(tmp_path: Path) -> N
         assert box.x1 <= cell.x1
 
 
+def test_letters_can_be_read_on_every_strength_of_a_response() -> None:
+    found = FilterMatches(1, 1, 2, ("ab",) * 100, tuple(range(100, 0, -1)), (1,) * 100, 100)
+    axes = filter.draw(SimpleNamespace(filter=found, name="run")).figure.axes[0]  # type: ignore[arg-type]
+    for patch, text in zip(axes.patches, axes.texts, strict=True):
+        linear = [((c + 0.055) / 1.055) ** 2.4 for c in patch.get_facecolor()[:3]]
+        cell = float(np.dot((0.2126, 0.7152, 0.0722), linear))  # luminance, as WCAG defines it
+        letters = 1.0 if text.get_color() == "white" else 0.0
+        darker, lighter = sorted((cell, letters))
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5  # its minimum for text
+
+
 def test_a_name_takes_the_room_of_what_is_drawn_of_it() -> None:
     points = np.array([[0.0, 0.0], [0.1, 0.0], [1.0, 1.0]])
     plane = Plane(points, (1.0, 0.0))

@@ -56,6 +56,7 @@ class RunInfo(ShortRepr):
     speller: dict[str, Any] | None = None  # a SpellerInfo as a dict; None: it has no speller
     counts_sha256: str | None = None  # of the vocabulary's counts; None: charlm 0.1 stored none
     weights_sha256: str | None = None  # of model.safetensors; also None before the first epoch
+    former_weights_sha256: str | None = None  # still there if a crash kept the new ones away
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:

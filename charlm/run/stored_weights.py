@@ -34,6 +34,7 @@ from charlm.runtime import require_fp32_as_default
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import name_in_utf8, parse_json, sha256_of, write_bytes
+from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
 META = "charlm"  # the only metadata key; its value is JSON
@@ -177,12 +178,15 @@ class LoadedRun(ShortRepr):
 def save_best(folder: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
     """Write model.safetensors, atomically, and its hash into run.json.
 
-    The hash is written first. A crash between the two comes before the checkpoint, so both are
-    written again; in the other order the run could hold weights that nothing records.
+    The hash is written first, beside the former one. After a crash between the two, which comes
+    before the checkpoint, the former weights are read until both are written again; in the other
+    order the run could hold weights that nothing records.
     """
     content = tensor_bytes(tensors, meta=meta)
-    info = replace(load_info(folder), weights_sha256=hashlib.sha256(content).hexdigest())
-    info.save(folder)
+    info, sha256 = load_info(folder), hashlib.sha256(content).hexdigest()
+    if sha256 != info.weights_sha256:
+        former = info.weights_sha256
+        replace(info, weights_sha256=sha256, former_weights_sha256=former).save(folder)
     write_bytes(folder / MODEL, content)
 
 
@@ -190,7 +194,7 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     """The best weights of a run, checked against its settings before anything is allocated.
 
     Raises:
-        DataError: not a run, or it is cut, damaged, hostile or of a newer format.
+        DataError: not a run, or it is cut, damaged, changed, hostile or of a newer format.
     """
     folder = Path(path)
     info = load_info(folder)
@@ -205,8 +209,9 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     if type(epoch) is not int:
         raise DataError(f"{folder / MODEL}: says no epoch; expected what `charlm train` writes")
     sha256 = sha256_of(folder / MODEL)
-    if _identity(folder / MODEL) != before:  # a training has saved better ones meanwhile
-        return load_run(folder, device=device)
+    if _identity(folder / MODEL) != before or load_info(folder) != info:
+        return load_run(folder, device=device)  # a training has saved better ones meanwhile
+    _check_recorded(sha256, info, path=folder / MODEL)
     model.to(device or torch.device("cpu")).eval()
     return LoadedRun(
         path=folder,
@@ -216,6 +221,17 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
         epoch=epoch,
         weights_sha256=sha256,
     )
+
+
+def _check_recorded(sha256: str, info: RunInfo, *, path: Path) -> None:
+    """Raise DataError if weights of that hash are not those of which the run keeps a record."""
+    recorded = info.weights_sha256
+    if recorded is not None and sha256 not in (recorded, info.former_weights_sha256):
+        found, expected = sha256[:HASH_DIGITS], recorded[:HASH_DIGITS]
+        raise DataError(
+            f"{path}: sha256 {found}; expected {expected}, which {RUN} records: damaged or changed "
+            f"after training; put the file back or, if this one is meant, its sha256 into {RUN}"
+        )
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -39,9 +39,8 @@ from charlm.run.stored_weights import (
     read_tensors,
 )
 from charlm.text.io.files import sha256_of
+from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
-
-SHOWN = 12  # digits of a hash
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,9 @@ class _Files:
         # A training that goes on may have saved better weights since run.json was read.
         if found not in (recorded, load_info(self.folder).weights_sha256):
             mend = "; if the training was killed, --resume mends it" if self._is_unfinished else ""
-            raise DataError(f"{path}: sha256 {found[:SHOWN]}; expected {recorded[:SHOWN]}{mend}")
+            raise DataError(
+                f"{path}: sha256 {found[:HASH_DIGITS]}; expected {recorded[:HASH_DIGITS]}{mend}"
+            )
         return f"epoch {self._best_epoch(read_meta(path).get('epoch'))}, sha256 as recorded"
 
     def checkpoint(self) -> str:

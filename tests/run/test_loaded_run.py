@@ -13,10 +13,10 @@ import torch
 
 from charlm.errors import DataError
 from charlm.run import stored_weights
-from charlm.run.folder import MODEL, RUN, VOCABULARY
-from charlm.run.stored_weights import load_run, read_tensors, write_tensors
+from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
+from charlm.run.stored_weights import load_run, read_tensors, save_best, write_tensors
 from charlm.text.io.files import sha256_of
-from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.train import train
 
 Damage = Callable[[Path], object]
@@ -43,13 +43,68 @@ def test_weights_that_a_training_replaces_meanwhile_are_read_again(
 
     def hashed(path: Path) -> str:
         if read_tensors(path)[1] == meta:
-            write_tensors(path, better, meta={**meta, "epoch": 2})
+            save_best(run, better, meta={**meta, "epoch": 2})
         return sha256_of(path)
 
     monkeypatch.setattr(stored_weights, "sha256_of", hashed)
     found = load_run(run)
     assert (found.epoch, found.weights_sha256) == (2, sha256_of(run / MODEL))
     assert all(torch.equal(better[n], t) for n, t in found.model.state_dict().items())
+
+
+def test_weights_that_a_training_replaces_before_they_are_read_are_the_runs(
+    copied_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tensors, meta = read_tensors(copied_run / MODEL)
+    better = {name: tensor + 1 for name, tensor in tensors.items()}
+
+    def words_then_saved(folder: Path, info: RunInfo) -> Inventory:
+        save_best(folder, better, meta={**meta, "epoch": 2})
+        return load_inventory(folder / VOCABULARY)
+
+    monkeypatch.setattr(stored_weights, "load_words", words_then_saved)
+    found = load_run(copied_run)
+    assert (found.epoch, found.info) == (2, load_info(copied_run))
+
+
+def test_a_crash_between_a_hash_and_its_weights_leaves_the_former_ones(
+    copied_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tensors, meta = read_tensors(copied_run / MODEL)
+    better = {name: tensor + 1 for name, tensor in tensors.items()}
+
+    def crash(path: Path, content: bytes) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stored_weights, "write_bytes", crash)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                save_best(copied_run, better, meta={**meta, "epoch": 2})
+    found = load_run(copied_run)
+    assert (found.epoch, found.weights_sha256) == (1, sha256_of(copied_run / MODEL))
+    save_best(copied_run, better, meta={**meta, "epoch": 2})
+    assert load_run(copied_run).epoch == 2
+
+
+def test_weights_that_differ_in_one_bit_from_what_training_wrote_are_refused(
+    copied_run: Path,
+) -> None:
+    path = copied_run / MODEL
+    before = sha256_of(path)
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    after = sha256_of(path)
+    with pytest.raises(DataError) as caught:
+        load_run(copied_run)
+    assert str(caught.value) == (
+        f"{path}: sha256 {after[:12]}; expected {before[:12]}, which run.json records: damaged or "
+        "changed after training; put the file back or, if this one is meant, its sha256 into "
+        "run.json"
+    )
+    changed(RUN, lambda value: value.update(weights_sha256=after))(copied_run)
+    assert load_run(copied_run).weights_sha256 == after
 
 
 def test_loading_a_run_draws_nothing_from_the_callers_generator(

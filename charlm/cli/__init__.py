@@ -4,6 +4,7 @@ A command parses, calls one public function of the library and prints; it import
 its body, so that `charlm --help` loads neither torch nor NumPy.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Annotated
 
@@ -101,4 +102,10 @@ def main() -> None:
     prepare_torch()
     die_of_closed_pipes()
     tidy_up_when_ended()
+    logging.getLogger("matplotlib").addFilter(_is_not_of_a_folder)
     app()
+
+
+def _is_not_of_a_folder(record: logging.LogRecord) -> bool:
+    """Filter out that HOME cannot be written, as in containers; charlm itself needs none."""
+    return not record.getMessage().startswith(("mkdir -p failed", "Matplotlib created a temporary"))

@@ -2,7 +2,10 @@
 
 import inspect
 import json
+import os
 import shlex
+import subprocess
+import sys
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -152,3 +155,15 @@ def test_a_picture_is_not_opened(tiny_run: Path, tmp_path: Path) -> None:
     result = invoke(tiny_run, "--picture", "words", "--out", tmp_path / "a.png", "--open")
     assert result.exit_code == 1
     assert "--open: is for the page, which is not made; leave it out" in result.stderr
+
+
+def test_a_home_that_cannot_be_written_is_nothing_to_tell(tiny_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "curves.svg"
+    done = subprocess.run(
+        [sys.executable, "-m", "charlm", "report", tiny_run, "--picture", "curves", "--out", out],
+        env={**os.environ, "HOME": "/dev/null", "MPLCONFIGDIR": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}\n", "")

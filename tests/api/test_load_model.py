@@ -16,7 +16,7 @@ from charlm.api.trained_model import Model
 from charlm.errors import ConfigError, DataError
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
-from charlm.run.stored_weights import load_run, read_tensors, write_tensors
+from charlm.run.stored_weights import load_run, read_tensors, save_best
 from charlm.scoring.likelihood.sample_options import SampleOptions
 from charlm.scoring.likelihood.sample_rows import Drawing, SentenceDrawer
 from charlm.scoring.likelihood.walker import Paths
@@ -161,7 +161,7 @@ def test_a_model_that_gives_no_numbers_is_refused(tiny_run: Path, tmp_path: Path
     tensors, meta = read_tensors(run / MODEL)
     (bias,) = [name for name in tensors if name.startswith("output") and name.endswith("bias")]
     tensors[bias][2:4] = torch.tensor([3e38, -3e38])  # their difference overflows
-    write_tensors(run / MODEL, tensors, meta=meta)
+    save_best(run, tensors, meta=meta)
     model = charlm.load(run, device="cpu")
     with pytest.raises(DataError) as caught:
         model.score(model.words[3])

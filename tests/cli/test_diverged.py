@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.run.folder import MODEL
-from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.run.stored_weights import read_tensors, save_best
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def diverged(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     shutil.copytree(tiny_run, run)
     tensors, meta = read_tensors(run / MODEL)
     tensors["output.words.bias"][2] += 500.0
-    write_tensors(run / MODEL, tensors, meta=meta)
+    save_best(run, tensors, meta=meta)
     return run
 
 

@@ -242,7 +242,8 @@ def test_before_its_first_checkpoint_it_needs_the_very_model(
     begun(train_toy, first)
     os.remove(tmp_path / "second" / RESUME)
     train_toy("third", seed=7)
-    shutil.copy(tmp_path / "third" / MODEL, first.path / MODEL)
+    for name in (MODEL, RUN):
+        shutil.copy(tmp_path / "third" / name, first.path / name)
     with pytest.raises(DataError) as caught:
         train_toy("second", overrides=(), resume=True)
     assert str(caught.value) == (

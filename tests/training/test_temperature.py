@@ -15,7 +15,7 @@ from charlm.errors import ConfigError
 from charlm.model.outputs.softmax import Softmax
 from charlm.run import stored_weights
 from charlm.run.folder import CARD, MODEL, RESUME
-from charlm.run.stored_weights import load_run, read_tensors, write_tensors
+from charlm.run.stored_weights import load_run, read_tensors, save_best
 from charlm.scoring.likelihood.nll import validation_perplexity
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training import session, temperature
@@ -118,7 +118,7 @@ def test_scores_that_were_multiplied_are_divided_again(
     calm, meta = read_tensors(folder / MODEL)
     loud = {n: t * factor if n.startswith("output.") else t for n, t in calm.items()}
     del meta["temperature"]
-    write_tensors(folder / MODEL, loud, meta=meta)
+    save_best(folder, loud, meta=meta)
     assert witness.trainer is not None
     before = measured(witness.trainer, folder)
     notes: list[str] = []
@@ -155,7 +155,7 @@ def test_what_any_softmax_of_an_output_normalises_is_divided(
         for name, tensor in calm.items()
     }
     del meta["temperature"]
-    write_tensors(folder / MODEL, multiplied, meta=meta)
+    save_best(folder, multiplied, meta=meta)
     assert witness.trainer is not None
     assert set_temperature(witness.trainer, folder, note=witness.note)
     found, meta = read_tensors(folder / MODEL)

@@ -89,7 +89,7 @@ def undisguised() -> Iterator[None]:
     _raised.clear()
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # of any kind: it depends on where the signal came
         if _raised:
             raise _exception(_raised[0]) from error
         raise

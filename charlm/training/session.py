@@ -410,8 +410,8 @@ def _note_turn(trainer: Trainer, watcher: Watcher) -> None:
             f"ended after epoch {position.epoch} of {recipe.epochs}: no gain since epoch "
             f"{position.best_epoch}, recipe.patience={recipe.patience}"
         )
-    ppls = position.valid_ppls
-    if recipe.averaging.begins(ppls) > recipe.averaging.begins(ppls[:-1]):
+    ppls, begins = position.valid_ppls, recipe.averaging.begins
+    if begins(ppls) and not begins(ppls[:-1]) and not trainer.progress.is_finished:
         watcher.note(f"weights are averaged from epoch {position.epoch + 1} on")
     first = recipe.schedule.first_rate(recipe.optimiser.lr)
     if said := recipe.schedule.spent(position.history[-1]["rate"], position.rate, first=first):

@@ -2,7 +2,6 @@
 
 import json
 import resource
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +13,25 @@ import torch
 from charlm.errors import DataError
 from charlm.run import stored_weights
 from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
-from charlm.run.stored_weights import load_run, read_tensors, save_best, write_tensors
+from charlm.run.stored_weights import (
+    load_run,
+    load_words,
+    read_tensors,
+    save_best,
+    write_tensors,
+)
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.train import train
 
 Damage = Callable[[Path], object]
+
+
+def save_better(run: Path) -> None:
+    """Replaces the weights as a training does after its second epoch."""
+    tensors, meta = read_tensors(run / MODEL)
+    better = {name: tensor + 1 for name, tensor in tensors.items()}
+    save_best(run, better, meta={**meta, "epoch": 2})
 
 
 def test_a_run_is_loaded_with_all_that_it_says(tiny_run: Path) -> None:
@@ -35,32 +47,27 @@ def test_a_run_is_loaded_with_all_that_it_says(tiny_run: Path) -> None:
 
 
 def test_weights_that_a_training_replaces_meanwhile_are_read_again(
-    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = shutil.copytree(tiny_run, tmp_path / "run")
-    tensors, meta = read_tensors(run / MODEL)
-    better = {name: tensor + 1 for name, tensor in tensors.items()}
-
     def hashed(path: Path) -> str:
-        if read_tensors(path)[1] == meta:
-            save_best(run, better, meta={**meta, "epoch": 2})
+        if read_tensors(path)[1]["epoch"] == 1:
+            save_better(copied_run)
         return sha256_of(path)
 
     monkeypatch.setattr(stored_weights, "sha256_of", hashed)
-    found = load_run(run)
-    assert (found.epoch, found.weights_sha256) == (2, sha256_of(run / MODEL))
+    found = load_run(copied_run)
+    assert (found.epoch, found.weights_sha256) == (2, sha256_of(copied_run / MODEL))
+    better, _ = read_tensors(copied_run / MODEL)
     assert all(torch.equal(better[n], t) for n, t in found.model.state_dict().items())
 
 
 def test_weights_that_a_training_replaces_before_they_are_read_are_the_runs(
     copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tensors, meta = read_tensors(copied_run / MODEL)
-    better = {name: tensor + 1 for name, tensor in tensors.items()}
-
     def words_then_saved(folder: Path, info: RunInfo) -> Inventory:
-        save_best(folder, better, meta={**meta, "epoch": 2})
-        return load_inventory(folder / VOCABULARY)
+        if read_tensors(folder / MODEL)[1]["epoch"] == 1:
+            save_better(folder)
+        return load_words(folder, info)
 
     monkeypatch.setattr(stored_weights, "load_words", words_then_saved)
     found = load_run(copied_run)
@@ -70,9 +77,6 @@ def test_weights_that_a_training_replaces_before_they_are_read_are_the_runs(
 def test_a_crash_between_a_hash_and_its_weights_leaves_the_former_ones(
     copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tensors, meta = read_tensors(copied_run / MODEL)
-    better = {name: tensor + 1 for name, tensor in tensors.items()}
-
     def crash(path: Path, content: bytes) -> None:
         raise KeyboardInterrupt
 
@@ -80,10 +84,10 @@ def test_a_crash_between_a_hash_and_its_weights_leaves_the_former_ones(
         patch.setattr(stored_weights, "write_bytes", crash)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
-                save_best(copied_run, better, meta={**meta, "epoch": 2})
+                save_better(copied_run)
     found = load_run(copied_run)
     assert (found.epoch, found.weights_sha256) == (1, sha256_of(copied_run / MODEL))
-    save_best(copied_run, better, meta={**meta, "epoch": 2})
+    save_better(copied_run)
     assert load_run(copied_run).epoch == 2
 
 

@@ -246,6 +246,17 @@ def test_a_training_that_patience_ends_says_so(
     assert notes == [f"ended after epoch {result.epochs} of 60: {said}"]
 
 
+def test_a_training_that_patience_ends_does_not_tell_of_averages_to_come(
+    train_toy: Callable[..., Any], tiny: tuple[str, ...]
+) -> None:
+    notes: list[str] = []
+    averaged = ("recipe.averaging.type=nt-asgd", "recipe.averaging.window=1")
+    overrides = (*tiny, *averaged, "recipe.patience=2", "recipe.schedule.type=constant")
+    result = train_toy(overrides=overrides, epochs=50, lr=30.0, bptt=5, notes=notes)
+    assert notes[-1].startswith(f"ended after epoch {result.epochs} of 50: ")
+    assert f"weights are averaged from epoch {result.epochs + 1} on" not in notes
+
+
 def test_the_rate_that_is_written_down_is_that_of_an_epochs_last_step(
     train_toy: Callable[..., Any], tiny: tuple[str, ...], tmp_path: Path
 ) -> None:

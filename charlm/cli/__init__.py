@@ -37,7 +37,6 @@ from charlm.version import __version__
 app = typer.Typer(
     cls=Commands,
     name="charlm",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # else words in brackets are eaten from the help

@@ -117,6 +117,8 @@ def _parameter(field: Field) -> inspect.Parameter:
         info: Any = typer.Argument(**said)
     else:
         flags = opt.flags or ((opt.flag(field.name),) if kind is bool else ())
+        if field.name == "arch":
+            said["autocompletion"] = _presets_from
         info = typer.Option(*flags, rich_help_panel=opt.group or None, **said)
     return inspect.Parameter(
         field.name,
@@ -124,6 +126,12 @@ def _parameter(field: Field) -> inspect.Parameter:
         default=default,
         annotation=Annotated[kind, info],
     )
+
+
+def _presets_from(incomplete: str) -> list[str]:
+    from charlm.presets import PRESETS
+
+    return [name for name in PRESETS if name.startswith(incomplete)]
 
 
 def _read_type(kind: Any) -> Any:

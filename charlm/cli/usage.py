@@ -73,6 +73,8 @@ class Command(TyperCommand):
             BadParameter: what Typer refuses, or an option that comes twice.
             ConfigError: an option with another name; where an option is missing, no such preset.
         """
+        if ctx.resilient_parsing:  # a line to be completed at TAB is not finished
+            return super().parse_args(ctx, args)
         explain_options(ctx, args)
         listing = getattr(self.callback, "listing", None)
         if listing is not None:

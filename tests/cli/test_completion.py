@@ -1,0 +1,36 @@
+"""What the shell offers at TAB."""
+
+import pytest
+from typer.testing import CliRunner
+
+from charlm.cli import app
+
+
+def offered(line: str) -> list[str]:
+    """What bash is told at the end of an unfinished line."""
+    asked = {
+        "_CHARLM_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(line.count(" ")),
+    }
+    result = CliRunner().invoke(app, [], env=asked, prog_name="charlm")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("charlm compa", ["compare-kn"]),
+        ("charlm train --data corpus --epo", ["--epochs"]),
+        ("charlm eval --precision ", ["auto", "fp32", "bf16"]),
+        ("charlm train --arch char-mod", ["char-modern"]),
+        ("charlm bench train --arch char-mod", ["char-modern"]),
+        # What a finished line would be refused for: an option twice, an unknown preset, no path.
+        ("charlm train --data a --data b --epo", ["--epochs"]),
+        ("charlm train --arch chr-small --epo", ["--epochs"]),
+        ("charlm score --out= --epo", []),
+    ],
+)
+def test_a_line_is_completed(line: str, names: list[str]) -> None:
+    assert offered(line) == names

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         NgramLanguageModel,
         SentenceScore,
     )
+    from charlm.api.next_words import next_words
     from charlm.api.trained_model import Model
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.info import info
@@ -59,6 +60,7 @@ __all__ = [
     "minimal_pairs",
     "mix",
     "neighbours",
+    "next_words",
     "ngram_baseline",
     "prep",
     "report",
@@ -91,6 +93,7 @@ _HOMES = {
     "minimal_pairs": "charlm.scoring.evaluation.surprisal.minimal_pairs",
     "mix": "charlm.scoring.evaluation.mix",
     "neighbours": "charlm.insight.vectors.neighbours",
+    "next_words": "charlm.api.next_words",
     "ngram_baseline": "charlm.ngram.baseline",
     "prep": "charlm.text.corpus.prepare",
     "report": "charlm.insight.report.report",
@@ -106,7 +109,7 @@ _HOMES = {
 }
 
 # Likely guesses for functions of another name: the command's name, or the American spelling.
-_GUESSES = {"eval": "evaluate", "neighbors": "neighbours", "nn": "neighbours"}
+_GUESSES = {"eval": "evaluate", "neighbors": "neighbours", "next": "next_words", "nn": "neighbours"}
 
 
 def __getattr__(name: str) -> object:

@@ -27,6 +27,7 @@ FILES = {
     "pairs.tsv": "sentence_good\tsentence_bad\nthe cat sat\tcat the sat\na dog sat\tdog a sat\n",
     "raw.txt": "The cat sat on the mat\n" * 10,
 }
+METHODS = ["score", "score_many", "tokens", "neighbours", "vectors", "sample", "step", "next_words"]
 CALLED = {
     "Model": charlm.Model,
     "SentenceScore": charlm.SentenceScore,
@@ -35,7 +36,17 @@ CALLED = {
     **{
         f"Model.{name}": member
         for name, member in inspect.getmembers(Model, inspect.isfunction)
-        if name in ("score", "score_many", "tokens", "neighbours", "vectors", "sample", "step")
+        if name
+        in (
+            "score",
+            "score_many",
+            "tokens",
+            "neighbours",
+            "vectors",
+            "sample",
+            "step",
+            "next_words",
+        )
     },
 }
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from charlm.api.loaded_models import ExportedModel, LoadedModel, NgramLanguageModel
 from charlm.errors import ConfigError
 from charlm.ngram.arpa_reading import read_arpa
-from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel
@@ -57,7 +56,7 @@ def load(
         kind = "an n-gram model" if path.is_file() else "an exported model"
         raise ConfigError(f"{path}: is {kind}, which runs on the CPU; found {device!r}")
     elif path.is_file():
-        found = NgramLanguageModel(_arpa(path), speller=speller)
+        found = load_arpa(path, speller=speller)
     else:
         found = ExportedModel(OnnxModel(path), speller=speller)
     if speller is not None and set(speller.inventory.words) != set(found.words):
@@ -80,10 +79,17 @@ def _loaded_run(
     return Model(run, speller=OpenVocabulary.of_run(run) if has_own else speller)
 
 
-def _arpa(path: Path) -> BackoffModel:
-    if is_kenlm_binary(path):
+def load_arpa(path: str | Path, *, speller: "OpenVocabulary | None" = None) -> NgramLanguageModel:
+    """The n-gram model in an ARPA file, plain or compressed.
+
+    Raises:
+        ConfigError: a binary of KenLM's.
+        DataError: no such file, or not an ARPA file.
+    """
+    if Path(path).is_file() and is_kenlm_binary(path):
         raise ConfigError(
             f"{path}: KenLM's binary, which does not list its words; expected the ARPA file that "
             "it was made from"
         )
-    return read_arpa(path, mend=CONVERT)  # `load` has no option for another encoding
+    # `load` has no option for another encoding.
+    return NgramLanguageModel(read_arpa(path, mend=CONVERT), speller=speller)

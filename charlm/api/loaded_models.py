@@ -9,10 +9,11 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from charlm.api.next_options import NextOptions
 from charlm.arguments import checked_call
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.exported_neighbours import exported_neighbours
@@ -31,7 +32,7 @@ from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.tokens import without_marks
+from charlm.text.corpus.tokens import UNK_WORD, without_marks
 from charlm.text.io.lines import split_words
 
 if TYPE_CHECKING:
@@ -62,10 +63,49 @@ class SentenceScore(ShortRepr, ColouredWords):
         }
 
 
+class NextWord(NamedTuple):
+    """A word, and its log10 probability as the next one."""
+
+    word: str
+    log10_prob: float
+
+    @property
+    def probability(self) -> float:
+        return float(10**self.log10_prob)
+
+
+@dataclass(frozen=True)
+class NextWords(ShortRepr):
+    """What a model expects after the beginning of a sentence."""
+
+    model: str  # the run, the folder or the file
+    words: tuple[str, ...]  # that the sentence begins with, as they are read
+    known: tuple[bool, ...]  # whether each of them is in the vocabulary
+    likeliest: tuple[NextWord, ...]  # the first is the likeliest; </s> is the sentence's end
+
+    def _repr_html_(self) -> str:
+        rows = [(each.word, f"{each.probability:.4f}") for each in self.likeliest]
+        told = [" ".join(("after:", "<s>", *self.words))]
+        return table_html(("next word", "probability"), rows, told=told)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "model": self.model,
+            "words": list(self.words),
+            "known": list(self.known),
+            "likeliest": [each._asdict() for each in self.likeliest],
+        }
+
+
 class LoadedModel(StatefulModel):
     """The base of all objects of `charlm.load`: sentences in, scores out, and states."""
 
     _normalisation: Normalisation | None = None  # the text rules of the sentences that come in
+
+    @property
+    @abstractmethod
+    def path(self) -> Path:
+        """The run directory, the exported folder or the file."""
 
     @abstractmethod
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
@@ -137,6 +177,31 @@ class LoadedModel(StatefulModel):
         return self.score_many([sentence])[0]
 
     @checked_call
+    def next_words(self, beginning: str = "", *, k: int = 10) -> NextWords:
+        """The `k` likeliest words after the beginning of a sentence.
+
+        Among them may be `</s>`, the sentence's end, and `<unk>`, all words outside the vocabulary.
+        `step` and `distribution` do the same for many beginnings at once.
+
+        >>> found = charlm.load("exp/first").next_words("the cat", k=3)
+        >>> [each.probability for each in found.likeliest]
+        [0..., 0..., 0...]
+
+        Raises:
+            ConfigError: `k` below 1.
+            DataError: a line end, `<s>` or `</s>` among the words; a model that gives no numbers.
+        """
+        check_ranges(NextOptions(k=k))
+        words, state, vocabulary = self.tokens(beginning), self.start(), set(self.words)
+        for word in words:
+            state = self.step(state, [word]).state
+        log10s = self.distribution(state)[0] / math.log(10)
+        best = np.argsort(-log10s, kind="stable")[:k]
+        likeliest = tuple(NextWord(self.words[i], float(log10s[i])) for i in best)
+        known = tuple(word in vocabulary and word != UNK_WORD for word in words)
+        return NextWords(str(self.path), tuple(words), known, likeliest)
+
+    @checked_call
     def tokens(self, sentence: str) -> list[str]:
         """The words of a sentence as the model reads them: what `step` takes.
 
@@ -170,6 +235,11 @@ class NgramLanguageModel(LoadedModel):
     def _repr_html_(self) -> str:
         rows = {"file": str(self._model.source), "order": str(self.order)}
         return table_html((), {**rows, "words": f"{len(self.words):,}"}.items())
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self._model.source)
 
     @property
     def order(self) -> int:

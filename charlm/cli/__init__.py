@@ -17,6 +17,7 @@ from charlm.cli.eval import eval_command
 from charlm.cli.export import export
 from charlm.cli.info import info
 from charlm.cli.mix import mix
+from charlm.cli.next import next_command
 from charlm.cli.ngram import ngram
 from charlm.cli.nn import nn
 from charlm.cli.prep import prep
@@ -84,6 +85,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "tune": tune,
     "serve": serve,
     "sample": sample,
+    "next": next_command,
     "export": export,
 }
 

@@ -20,11 +20,11 @@ HEADINGS = {
     "Text": ("prep", "vocab"),
     "Train": ("train",),
     "Measure": ("eval", "surprisal", "ngram", "mix", "compare-kn", "table"),
-    "Use": ("score", "tune", "serve", "sample"),
+    "Use": ("score", "tune", "serve", "sample", "next"),
     "Look": ("nn", "info", "report"),
     "More": ("export", "bench"),
 }
-ALSO_CALLED = {"neighbors": "nn", "neighbours": "nn"}
+ALSO_CALLED = {"neighbors": "nn", "neighbours": "nn", "predict": "next"}
 MOST = 1000  # characters of a command's first sentence: all of them
 
 

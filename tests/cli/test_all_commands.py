@@ -38,6 +38,7 @@ FUNCTIONS = {
     "surprisal": "surprisal",
     "table": "table",
     "sample": "sample",
+    "next": "next_words",
     "export": "export",
 }
 PRESENTATION = {"json", "debug", "format", "list", "against"}
@@ -292,7 +293,13 @@ def test_the_public_names_are_listed_and_others_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guess", "name"), [("nn", "neighbours"), ("neighbors", "neighbours"), ("eval", "evaluate")]
+    ("guess", "name"),
+    [
+        ("nn", "neighbours"),
+        ("neighbors", "neighbours"),
+        ("eval", "evaluate"),
+        ("next", "next_words"),
+    ],
 )
 def test_a_function_is_told_to_who_types_its_command(guess: str, name: str) -> None:
     with pytest.raises(AttributeError, match=f"no attribute '{guess}'; it is charlm.{name}$"):

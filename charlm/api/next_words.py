@@ -1,0 +1,30 @@
+"""The likeliest next words under several models."""
+
+from charlm.api.load_model import load, load_arpa
+from charlm.api.loaded_models import NextWords
+from charlm.api.next_options import NextOptions
+from charlm.options import keywords, several
+from charlm.run.which import which_run
+
+
+@keywords(NextOptions)
+def next_words(options: NextOptions) -> tuple[NextWords, ...]:
+    """The `k` likeliest words after the beginning of a sentence, under each model.
+
+    >>> (found,) = charlm.next_words("the cat", model="exp/first", k=3)
+    >>> len(found.likeliest)
+    3
+
+    Raises:
+        ConfigError: no model, no such device, or a binary of KenLM's.
+        DataError: a run or a file that is not what was expected; a line end, `<s>` or `</s>` among
+            the words; a model that gives no numbers.
+    """
+    beginning = options.words if isinstance(options.words, str) else " ".join(options.words)
+    runs, lms = several(options.model), several(options.lm)
+    if not runs and not lms:
+        runs = [which_run(None)]
+    found = [load(path, device=options.device).next_words(beginning, k=options.k) for path in runs]
+    read = " ".join(found[0].words) if found else beginning
+    of_lms = [load_arpa(path).next_words(read, k=options.k) for path in lms]
+    return (*found, *of_lms)

@@ -1,0 +1,51 @@
+"""`charlm next`: the likeliest next words, a column for each model."""
+
+from dataclasses import replace
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from charlm.api.next_options import NextOptions
+from charlm.cli import output
+from charlm.cli.command import command
+from charlm.options import several
+from charlm.text.io.short_names import short_names
+
+UNKNOWN = "*"
+
+
+@command(NextOptions)
+def next_command(options: NextOptions, *, as_json: bool) -> None:
+    """Show the likeliest next words.
+
+    Each has its probability after the WORDs, which begin a sentence; without any, as the first word
+    of a sentence.
+
+    \b
+    charlm next the company said --model exp/first -k 5
+    charlm next the company said --model exp/first --lm kn5.arpa
+    """
+    from charlm.api.next_words import next_words
+
+    if not options.model and not options.lm:
+        options = replace(options, model=(output.told_run(None),))
+    results = next_words(options)
+    if as_json:
+        output.write_json({"models": [each.to_dict() for each in results]})
+        return
+    for each in dict.fromkeys(_beginning(each.words, each.known) for each in results):
+        output.say(f"after: {each}")
+    if not all(chain.from_iterable(each.known for each in results)):
+        output.say(f"{UNKNOWN} not in the vocabulary")
+    paths = [Path(path) for path in (*several(options.model), *several(options.lm))]
+    columns = [
+        [(near.word, f"{near.probability:.4f}") for near in each.likeliest] for each in results
+    ]
+    rows = [list(chain.from_iterable(row)) for row in zip_longest(*columns, fillvalue=("", ""))]
+    header = list(chain.from_iterable((name, "") for name in short_names(paths)))
+    output.table(rows, header=header)
+
+
+def _beginning(words: tuple[str, ...], known: tuple[bool, ...]) -> str:
+    """The words as they are read, unknown ones marked."""
+    marked = (w if is_known else w + UNKNOWN for w, is_known in zip(words, known, strict=True))
+    return " ".join(["<s>", *marked])

@@ -8,71 +8,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from charlm.api.load_model import load
-    from charlm.api.loaded_models import (
-        ExportedModel,
-        LoadedModel,
-        NgramLanguageModel,
-        SentenceScore,
-    )
-    from charlm.api.next_words import next_words
-    from charlm.api.trained_model import Model
-    from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
-    from charlm.insight.info import info
-    from charlm.insight.report.report import report
-    from charlm.insight.vectors.neighbours import neighbours
-    from charlm.nbest.scorers import FunctionScorer
-    from charlm.ngram.baseline import ngram_baseline
-    from charlm.scoring.evaluation.comparison.across import table
-    from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
-    from charlm.scoring.evaluation.evaluate import evaluate
-    from charlm.scoring.evaluation.mix import mix
-    from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
-    from charlm.scoring.evaluation.surprisal.word_surprisal import surprisal
-    from charlm.scoring.export.export import export
-    from charlm.scoring.likelihood.sampling import sample
-    from charlm.scoring.rescoring.score import score
-    from charlm.scoring.rescoring.serve import serve
-    from charlm.scoring.rescoring.tune import tune
-    from charlm.text.corpus.prepare import prep
-    from charlm.text.vocabulary.build_vocabulary import vocab
-    from charlm.training.train import train
-    from charlm.version import __version__
-
-
-__all__ = [
-    "CharlmError",
-    "ConfigError",
-    "DataError",
-    "ExportedModel",
-    "FunctionScorer",
-    "LoadedModel",
-    "Model",
-    "NgramLanguageModel",
-    "SentenceScore",
-    "TrainingError",
-    "__version__",
-    "compare_kn",
-    "evaluate",
-    "export",
-    "info",
-    "load",
-    "minimal_pairs",
-    "mix",
-    "neighbours",
-    "next_words",
-    "ngram_baseline",
-    "prep",
-    "report",
-    "sample",
-    "score",
-    "serve",
-    "surprisal",
-    "table",
-    "train",
-    "tune",
-    "vocab",
-]
+    from charlm.api.load_model import load as load
+    from charlm.api.loaded_models import ExportedModel as ExportedModel
+    from charlm.api.loaded_models import LoadedModel as LoadedModel
+    from charlm.api.loaded_models import NgramLanguageModel as NgramLanguageModel
+    from charlm.api.loaded_models import SentenceScore as SentenceScore
+    from charlm.api.next_words import next_words as next_words
+    from charlm.api.trained_model import Model as Model
+    from charlm.errors import CharlmError as CharlmError
+    from charlm.errors import ConfigError as ConfigError
+    from charlm.errors import DataError as DataError
+    from charlm.errors import TrainingError as TrainingError
+    from charlm.insight.info import info as info
+    from charlm.insight.report.report import report as report
+    from charlm.insight.vectors.neighbours import neighbours as neighbours
+    from charlm.nbest.scorers import FunctionScorer as FunctionScorer
+    from charlm.ngram.baseline import ngram_baseline as ngram_baseline
+    from charlm.scoring.evaluation.comparison.across import table as table
+    from charlm.scoring.evaluation.comparison.compare_kn import compare_kn as compare_kn
+    from charlm.scoring.evaluation.evaluate import evaluate as evaluate
+    from charlm.scoring.evaluation.mix import mix as mix
+    from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs as minimal_pairs
+    from charlm.scoring.evaluation.surprisal.word_surprisal import surprisal as surprisal
+    from charlm.scoring.export.export import export as export
+    from charlm.scoring.likelihood.sampling import sample as sample
+    from charlm.scoring.rescoring.score import score as score
+    from charlm.scoring.rescoring.serve import serve as serve
+    from charlm.scoring.rescoring.tune import tune as tune
+    from charlm.text.corpus.prepare import prep as prep
+    from charlm.text.vocabulary.build_vocabulary import vocab as vocab
+    from charlm.training.train import train as train
+    from charlm.version import __version__ as __version__
 
 _HOMES = {
     "CharlmError": "charlm.errors",
@@ -85,6 +51,7 @@ _HOMES = {
     "NgramLanguageModel": "charlm.api.loaded_models",
     "SentenceScore": "charlm.api.loaded_models",
     "TrainingError": "charlm.errors",
+    "__version__": "charlm.version",
     "compare_kn": "charlm.scoring.evaluation.comparison.compare_kn",
     "evaluate": "charlm.scoring.evaluation.evaluate",
     "export": "charlm.scoring.export.export",
@@ -105,8 +72,8 @@ _HOMES = {
     "train": "charlm.training.train",
     "tune": "charlm.scoring.rescoring.tune",
     "vocab": "charlm.text.vocabulary.build_vocabulary",
-    "__version__": "charlm.version",
 }
+__all__ = list(_HOMES)
 
 # Likely guesses for functions of another name: the command's name, or the American spelling.
 _GUESSES = {"eval": "evaluate", "neighbors": "neighbours", "next": "next_words", "nn": "neighbours"}

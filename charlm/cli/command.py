@@ -5,7 +5,7 @@ down twice. `--json` belongs to the command line and is no option of a Python fu
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import (
@@ -34,15 +34,6 @@ LISTED = "--list"
 METAVARS = {int: "N", float: "X", str: "TEXT", Path: "FILE"}  # where an option says none
 
 
-class Listing(Protocol):
-    """Prints what `--list NAME` asks for; the name is empty if none is given.
-
-    `given` are the values of the other options, by name.
-    """
-
-    def __call__(self, name: str, /, *, given: Mapping[str, Any]) -> None: ...
-
-
 class Result(Protocol):
     """What --json prints."""
 
@@ -56,7 +47,7 @@ Body = Callable[Concatenate[Options, ...], Results | None]
 def command(
     options: Callable[..., Options],
     *,
-    listing: tuple[str, Listing] | None = None,
+    listing: tuple[str, Callable[..., None]] | None = None,
     has_json: bool = True,
 ) -> Callable[[Body[Options]], Callable[..., None]]:
     """Turns a function that takes the options as one object into one that Typer can call.
@@ -65,7 +56,8 @@ def command(
     and the rest does not run. A function that also needs to know this, or that prints a JSON of its
     own, takes `as_json`.
 
-    `listing`: the help of --list, and what answers it; no other option is then required.
+    `listing`: the help of --list, and what answers `--list NAME`, called with the name ("" if there
+    is none) and the values of the other options, `given`; none of these is then required.
     `has_json`: whether the command has --json.
     """
     assert isinstance(options, type)

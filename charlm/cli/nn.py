@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from charlm.cli import output
-from charlm.cli.command import Result, command
+from charlm.cli.command import command
 from charlm.insight.vectors.nn_options import NnOptions, TapOptions, VectorsOptions, shared
 from charlm.options import check_ranges
 
@@ -177,13 +177,6 @@ def _width(column: Column) -> int:
     return max(map(cell_len, words)) + GAP + max(map(len, similarities)) + GAP
 
 
-class OfTap(Result, Protocol):
-    """What answers a question: of each word, sum or file, and each tap."""
-
-    @property
-    def tap(self) -> str: ...
-
-
 def _answer(question: str, options: NnOptions, *, as_json: bool) -> None:
     """Compute the answer to any question but for vectors, and print it."""
     results = _asked(question, options)
@@ -197,7 +190,8 @@ def _answer(question: str, options: NnOptions, *, as_json: bool) -> None:
     TELLERS[question](results)
 
 
-def _asked(name: str, options: NnOptions) -> Sequence[OfTap]:
+def _asked(name: str, options: NnOptions) -> Sequence[Any]:
+    """The results, one of each word, sum or file, and each tap."""
     if name == "edit_distance":
         from charlm.insight.vectors.spelling_distance import spelling_distance
 

@@ -13,16 +13,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    Protocol,
-    get_args,
-    get_origin,
-    runtime_checkable,
-)
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from charlm.errors import ConfigError
 
@@ -72,14 +63,6 @@ class Family:
     inner: Sequence[tuple["Family", slice]] = ()
 
 
-@runtime_checkable
-class StoresOtherwise(Protocol):
-    """A part whose stored settings differ from the settings that it was built with."""
-
-    def settings_to_store(self, settings: Settings) -> Settings:
-        """Settings that rebuild this part, given those that built it, with all defaults."""
-
-
 def build_part(
     family: Family,
     settings: Any,
@@ -125,7 +108,7 @@ def build_part(
             if STORED in get_args(annotation):
                 _check_file(value, may_read=may_read, where=where)
     built = part(*leading, **arguments)
-    if isinstance(built, StoresOtherwise):
+    if hasattr(built, "settings_to_store"):  # of a part that is stored as it was not built
         resolved = built.settings_to_store(resolved)
     return built, resolved
 

@@ -57,12 +57,8 @@ def runs_from_right(words: Sequence[str]) -> bool:
 
 def _paragraph(words: Sequence[str], bits: Sequence[float]) -> str:
     direction = "rtl" if runs_from_right(words) else "ltr"  # `bdi` covers only a single word
-    return f'<p dir="{direction}">{_line(words, bits)}</p>'
-
-
-def _line(words: Sequence[str], bits: Sequence[float]) -> str:
-    shown = [*words, END_WORD][: len(bits)]
-    return " ".join(map(_word, shown, bits))
+    line = " ".join(map(_word, (*words, END_WORD), bits))
+    return f'<p dir="{direction}">{line}</p>'
 
 
 def _word(word: str, bits: float) -> str:

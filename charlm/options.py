@@ -169,18 +169,14 @@ def _hint(given: Mapping[str, object], names_of_flags: Mapping[str, str]) -> str
 def check_ranges(options: object) -> None:
     """Raise ConfigError if a number is outside the range of its option."""
     for name, _, _, opt in fields_of(type(options)):
-        check_range(getattr(options, name), opt=opt, name=name)
-
-
-def check_range(value: object, *, opt: Opt, name: str) -> None:
-    """Raise ConfigError if a number is outside the range of an option."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return
-    if value != value and opt.least is opt.most is None:
-        raise ConfigError(f"{opt.flag(name)} {value}: expected a number")  # it is NaN
-    is_low = opt.least is not None and not value >= opt.least
-    if is_low or (opt.most is not None and not value <= opt.most):
-        raise ConfigError(f"{opt.flag(name)} {value}: expected {shown_range(opt)}")
+        value = getattr(options, name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if value != value and opt.least is opt.most is None:
+            raise ConfigError(f"{opt.flag(name)} {value}: expected a number")  # it is NaN
+        is_low = opt.least is not None and not value >= opt.least
+        if is_low or (opt.most is not None and not value <= opt.most):
+            raise ConfigError(f"{opt.flag(name)} {value}: expected {shown_range(opt)}")
 
 
 def as_names(names: str | Sequence[str]) -> tuple[str, ...]:

@@ -22,12 +22,10 @@ ROUNDING = 1e-6  # log10; files have seven decimals, and a certain word may end 
 
 
 @dataclass(frozen=True)
-class Grams:
-    """The n-grams of one order, sorted by key."""
+class SortedKeys:
+    """The n-grams of one order, sorted by context and word."""
 
-    keys: Keys
-    log10_probs: Log10s
-    log10_backoffs: Log10s  # of these as contexts; none in the highest order
+    keys: Keys  # index of the context in the order below · number of words + last word
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -40,6 +38,14 @@ class Grams:
         rows[rows == len(self.keys)] = 0
         rows[self.keys[rows] != keys] = ABSENT
         return rows
+
+
+@dataclass(frozen=True)
+class Grams(SortedKeys):
+    """The n-grams of one order with their numbers."""
+
+    log10_probs: Log10s
+    log10_backoffs: Log10s  # of these as contexts; none in the highest order
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,9 @@ def require_probabilities(log10_probs: Log10s, *, source: str, rounding: float) 
         )
 
 
-def rows_of_contexts(orders: Sequence[Grams], *, ids: Ids, n_words: int) -> npt.NDArray[np.int64]:
+def rows_of_contexts(
+    orders: Sequence[SortedKeys], *, ids: Ids, n_words: int
+) -> npt.NDArray[np.int64]:
     """The index of the first n − 1 words of each row of `ids` (N, n) in the order below, or −1."""
     rows = ids[:, 0].astype(np.int64)
     for grams, column in zip(orders[1:], ids.T[1:-1], strict=True):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
+from charlm.ngram.backoff import BackoffModel, Log10s, SortedKeys, rows_of_contexts
 from charlm.ngram.ngram_counts import Keys, Rows
 from charlm.ngram.word_ids import START, Ids
 
@@ -19,23 +19,10 @@ Kept = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Level:
-    """The n-grams of one order, sorted by context and word."""
+class Level(SortedKeys):
+    """The n-grams of one order with their suffixes."""
 
-    keys: Keys  # index of the context in the order below · number of words + last word
     suffixes: Rows  # each without its first word, in the order below; none for unigrams
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    @property
-    def grams(self) -> Grams:
-        """Without probabilities."""
-        return Grams(self.keys, np.empty(0), np.empty(0))
-
-    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """The index of each key, −1 where it is absent."""
-        return self.grams.find(keys)
 
 
 @dataclass(frozen=True)
@@ -84,8 +71,9 @@ def union(models: Sequence[BackoffModel]) -> Closure:
             _moved(_keys(model, n), own, n_words=n_words)
             for model, own in zip(models, places, strict=True)
         ]
-        below = [level.grams for level in levels]
-        more_keys = [_found_keys(below, each[n], n_words=n_words) for each in unlisted if n in each]
+        more_keys = [
+            _found_keys(levels, each[n], n_words=n_words) for each in unlisted if n in each
+        ]
         keys = np.unique(np.concatenate([*own_keys, *more_keys]))
         levels.append(Level(keys, _suffixes(levels, keys, n_words=n_words)))
         places = [levels[-1].find(each) for each in own_keys]
@@ -112,7 +100,7 @@ def _unlisted_suffixes(model: BackoffModel) -> dict[int, Ids]:
     return results
 
 
-def _found_keys(below: Sequence[Grams], ids: Ids, *, n_words: int) -> Keys:
+def _found_keys(below: Sequence[SortedKeys], ids: Ids, *, n_words: int) -> Keys:
     """The keys of n-grams, whose words are the rows of `ids`, over the orders `below` theirs.
 
     A key is below 0 if the context is not listed.

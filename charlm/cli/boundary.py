@@ -52,7 +52,9 @@ def boundary() -> Iterator[None]:
         message, status = line, FAILED
     else:
         return
-    _tell(message)
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"charlm: {output.escape(on_one_line(message))}\n")
     raise SystemExit(status)
 
 
@@ -77,11 +79,3 @@ def _system_error(error: OSError) -> str:
     reason = error.strerror[0].lower() + error.strerror[1:]
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     return f"{' -> '.join(names)}: {reason}" if names else reason
-
-
-def _tell(message: str) -> None:
-    if sys.stderr is None:
-        return
-    line = output.escape(on_one_line(message))
-    with suppress(OSError):
-        sys.stderr.write(f"charlm: {line}\n")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.results import Group, System
     from charlm.scoring.evaluation.evaluate_options import State
 
-MEGABYTE = 1e6
 NOTHING = "-"
 DIFFERENCE = ("difference", "from", "to", "first-better")
 
@@ -116,7 +115,7 @@ def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) 
         system.name,
         NOTHING if system.n_parameters is None else str(system.n_parameters),
         NOTHING if system.n_ngrams is None else str(system.n_ngrams),
-        f"{system.n_bytes / MEGABYTE:.1f}",
+        f"{system.n_bytes / 1e6:.1f}",
         f"{system.seconds:.1f}",
     ]
     for state in states:

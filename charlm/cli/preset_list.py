@@ -51,14 +51,10 @@ def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
     for (paper, state), group in groupby(presets, lambda each: (each.paper, each.state)):
         output.write(f"\n{paper}{BY_SENTENCE if state == 'sentence' else ''}")
         for each in group:
-            published, measured = (_shown(ppl) for ppl in (each.published, each.measured))
-            sizes = (f"{each.n_parameters:,}", published, measured)
+            ppls = ("-" if ppl is None else f"{ppl:.2f}" for ppl in (each.published, each.measured))
+            sizes = (f"{each.n_parameters:,}", *ppls)
             output.write(COLUMNS.format(each.name, *sizes, each.time or "-", each.model))
     output.write(f"\n{NOTE}")
-
-
-def _shown(ppl: float | None) -> str:
-    return "-" if ppl is None else f"{ppl:.2f}"
 
 
 def _show_settings(name: str, *, given: Mapping[str, Any], as_json: bool) -> None:

@@ -214,12 +214,8 @@ def is_bf16_fast_on_cpu() -> bool:
     """
     import torch
 
-    return torch.cpu._is_amx_tile_supported() or not _is_intel()
-
-
-def _is_intel() -> bool:
     names = CPU_INFO.read_text() if CPU_INFO.exists() else platform.processor()
-    return "GenuineIntel" in names
+    return torch.cpu._is_amx_tile_supported() or "GenuineIntel" not in names
 
 
 def autocast(device: "torch.device", precision: str) -> AbstractContextManager[object]:
@@ -227,11 +223,6 @@ def autocast(device: "torch.device", precision: str) -> AbstractContextManager[o
     import torch
 
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
-
-
-def are_graphs_wanted() -> bool:
-    """Whether GPU steps may be recorded as CUDA graphs: yes, unless the environment says no."""
-    return os.environ.get(GRAPHS) != "0"
 
 
 def versions() -> dict[str, str]:

@@ -1,6 +1,6 @@
 """One update of the parameters, computed eagerly: any device, any parts, any number of ranks.
 
-The protocol `Step` is what a trainer requires, so that recorded steps on a GPU can replace it.
+Recorded steps on a GPU (`GraphStep`) have the same methods and can take its place in a trainer.
 """
 
 import math
@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import islice
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -24,34 +23,11 @@ from charlm.training.recipe.batching import Batch
 CLIP_MARGIN = 1e-6  # torch divides by the norm plus this, and caps the factor at 1
 
 
-class Step(Protocol):
-    """Updates parameters and progress with a batch."""
-
-    runs_ahead: bool  # whether the host can go on before the device has finished
-
-    def take(self, batch: Batch) -> None:
-        """One update of the parameters.
-
-        Raises:
-            TrainingError: the loss or the gradient is NaN or infinite.
-        """
-
-    def settle(self) -> None:
-        """Bring the position up to date, before it is read or weights are saved.
-
-        Raises:
-            TrainingError: a loss or gradient of the steps so far is NaN or infinite.
-        """
-
-    def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
-        """Functions to be timed, some of them warm-ups; they change gradients and progress."""
-
-
 @dataclass
 class EagerStep:
     """Loss, gradients and update one after the other, each checked before the next."""
 
-    runs_ahead = False
+    runs_ahead = False  # whether the host can go on before the device has finished
     objective: Objective
     optimiser: Optimizer
     _: KW_ONLY
@@ -59,6 +35,11 @@ class EagerStep:
     ranks: Ranks = ALONE
 
     def take(self, batch: Batch) -> None:
+        """One update of the parameters.
+
+        Raises:
+            TrainingError: the loss or the gradient is NaN or infinite.
+        """
         self.gradients(batch)
         self.descend()
         self.progress.position.step += 1
@@ -67,7 +48,7 @@ class EagerStep:
         """Nothing to do: the position is up to date after every step."""
 
     def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
-        """The gradients of the first n batches."""
+        """Functions to be timed: the gradients of the first n batches, which change progress."""
         return (partial(self.gradients, batch) for batch in islice(batches, n))
 
     def gradients(self, batch: Batch) -> None:

@@ -6,6 +6,7 @@ these.
 """
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,14 +18,14 @@ from torch.optim import Optimizer
 
 from charlm.model.contract import State
 from charlm.model.language_model import LanguageModel
-from charlm.runtime import are_graphs_wanted, keep_freed_memory, return_freed_memory
+from charlm.runtime import GRAPHS, keep_freed_memory, return_freed_memory
 from charlm.scoring.likelihood.nll import Nlls, nll_sums, perplexity_of
 from charlm.text.vocabulary.encoding import EncodedText, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.loop.graph_step import GraphStep, Recorded, is_capturable
 from charlm.training.loop.objective import Objective
 from charlm.training.loop.progress import Position, Progress
-from charlm.training.loop.step import EagerStep, Step
+from charlm.training.loop.step import EagerStep
 from charlm.training.loop.validation import validation_chunks
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.averaging import Averages
@@ -192,10 +193,10 @@ class Trainer:
 
 def step_of(
     objective: Objective, optimiser: Optimizer, *, progress: Progress, ranks: Ranks
-) -> Step:
+) -> EagerStep | GraphStep:
     """Recorded steps where that is possible, which takes a single GPU; eager steps otherwise."""
-    is_wanted = objective.device.type == "cuda" and are_graphs_wanted() and ranks.size == 1
-    if is_wanted and is_capturable(objective, optimiser):
+    may_record = objective.device.type == "cuda" and os.environ.get(GRAPHS) != "0"
+    if may_record and ranks.size == 1 and is_capturable(objective, optimiser):
         record = partial(Recorded, pool=torch.cuda.graph_pool_handle())
         return GraphStep(objective, optimiser, progress=progress, record=record)
     return EagerStep(objective, optimiser, progress=progress, ranks=ranks)

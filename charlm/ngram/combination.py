@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from charlm.ngram.backoff import BackoffModel, Log10s
+from charlm.ngram.backoff import BackoffModel, Log10s, log10_in_place
 from charlm.ngram.ngram_set import Closure, spread, union
 from charlm.ngram.pruning import worth_keeping
 from charlm.ngram.renormalising import MOST, MOST_OF_A_MODEL, renormalised
@@ -55,6 +55,5 @@ def mixed(spreads: Sequence[Sequence[Log10s]], weights: Sequence[float]) -> list
         probs = np.zeros(len(parts[0]))
         for weight, log10_probs in zip(weights, parts, strict=True):
             probs += weight * 10.0**log10_probs
-        with np.errstate(divide="ignore"):  # what no part with a weight gives anything
-            results.append(np.log10(probs))
+        results.append(log10_in_place(probs))
     return results

@@ -76,19 +76,16 @@ def convert_to_binary(arpa: BinaryIO, path: str | Path, *, tool: Path) -> None:
     arpa.seek(0)
     with atomic_write(path, through_links=True) as out:
         # -s: `<s>` and `</s>` may be missing
-        _run([str(tool), "-s", "/dev/stdin", str(out.name)], stdin=arpa)
-
-
-def _run(command: list[str], *, stdin: BinaryIO) -> None:
-    try:
-        done = subprocess.run(command, stdin=stdin, capture_output=True, check=False)
-    except OSError as error:
-        raise DataError(
-            f"{command[0]}: does not run ({error.strerror}); expected KenLM's {TOOL}"
-        ) from None
-    if done.returncode:
-        said = reason_of(done.stderr) or "no message"
-        raise DataError(f"{command[0]}: status {done.returncode}; expected 0; it said: {said}")
+        command = [str(tool), "-s", "/dev/stdin", str(out.name)]
+        try:
+            done = subprocess.run(command, stdin=arpa, capture_output=True, check=False)
+        except OSError as error:
+            raise DataError(
+                f"{tool}: does not run ({error.strerror}); expected KenLM's {TOOL}"
+            ) from None
+        if done.returncode:
+            said = reason_of(done.stderr) or "no message"
+            raise DataError(f"{tool}: status {done.returncode}; expected 0; it said: {said}")
 
 
 def reason_of(messages: bytes) -> str:

@@ -139,7 +139,7 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) ->
     n_unk = 0
     number = 0
     file.write(b" ")  # lmplz would take a text that begins with "BZh" for a packed one
-    for number, words in enumerate(sentences, 1):  # noqa: B007  # looked at behind the loop
+    for number, words in enumerate(sentences, 1):
         line = " ".join(words)
         if WORD_BREAKS.search(line):
             word = next(word for word in words if WORD_BREAKS.search(word))
@@ -184,12 +184,11 @@ def _running(
         raise ConfigError(
             f"{command[0]}: cannot be started ({reason}); expected KenLM's lmplz; {HOW_TO_GET_IT}"
         ) from None
-    try:
-        yield process
-    finally:
-        process.kill()  # does nothing where it has ended
-        cast(BinaryIO, process.stdout).close()
-        process.wait()
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()  # does nothing where it has ended
 
 
 def _copy_head(

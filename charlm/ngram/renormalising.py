@@ -37,13 +37,12 @@ def renormalised(
         probs.append(scaled)
         backoffs.append(left)
     backoffs.append(np.empty(0))
-    orders = []
-    for level, order_probs, order_backoffs in zip(closure.levels, probs, backoffs, strict=True):
-        orders.append(
-            Grams(level.keys, log10_in_place(order_probs), log10_in_place(order_backoffs))
-        )
+    orders = tuple(
+        Grams(level.keys, log10_in_place(order_probs), log10_in_place(order_backoffs))
+        for level, order_probs, order_backoffs in zip(closure.levels, probs, backoffs, strict=True)
+    )
     orders[0].log10_probs[START] = 0.0  # as lmplz writes it
-    return BackoffModel(closure.words, tuple(orders), source=source)
+    return BackoffModel(closure.words, orders, source=source)
 
 
 def _shares(

@@ -7,9 +7,7 @@ errors in the user's options occur in the first one alone, before it starts othe
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
-
-import torch
+from typing import Generic, TypeVar
 
 from charlm.processes.devices import asked_devices, own_device, threads_of_each
 from charlm.processes.group import Group
@@ -17,14 +15,7 @@ from charlm.processes.launch import joined, launched
 from charlm.runtime import place_of_process, set_threads
 
 Joined = TypeVar("Joined", bound=Group)
-Other_contra = TypeVar("Other_contra", bound=Group, contravariant=True)
 Result = TypeVar("Result")
-
-
-class Follow(Protocol[Other_contra]):
-    """The work of another process, with the message of the first one."""
-
-    def __call__(self, group: Other_contra, message: Any, /, *, device: torch.device) -> object: ...
 
 
 @dataclass(frozen=True)
@@ -61,12 +52,12 @@ def run_command(
     *,
     machine: Machine,
     lead: Callable[[First[Joined]], Result],
-    follow: Follow[Joined],
+    follow: Callable[..., object],
 ) -> Result:
     """The result of `lead`, which runs in the first process; every process returns it.
 
     `lead` starts the others once everything is in order, and tells them what they need to know;
-    with that and their device they run `follow`.
+    with their group, that message and their `device` they run `follow`.
 
     Raises:
         ConfigError: options of the machine that do not go together.

@@ -33,14 +33,24 @@ class LanguageModel(nn.Module):
         return nll_N.view(words_TB.shape), state
 
     def read(
-        self, forms: Forms, where_TB: Tensor, *, state: State, resets_TB: Tensor | None = None
+        self,
+        forms: Forms,
+        where_TB: Tensor,
+        *,
+        state: State,
+        resets_TB: Tensor | None = None,
+        keep_TB: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """h_TBH, the input of the output, and the state after the last position.
 
         `where_TB` are rows of `forms`: the input. Where `resets_TB` is set, the state is reset to
-        the initial one before that position is read.
+        the initial one before that position is read, and so it is where `keep_TB` is 0. The former
+        cuts the batch into pieces whose number and length differ from batch to batch; dropout masks
+        that hold for a piece there hold for the whole batch under `keep_TB`.
         """
         x_TBE = spread(self.encoder(forms), where_TB)
+        if keep_TB is not None:
+            return self.context.forward_masked(x_TBE, state, keep_TB=keep_TB)
         if resets_TB is None:
             h_TBH, state = self.context(x_TBE, state)
             return h_TBH, state
@@ -52,17 +62,6 @@ class LanguageModel(nn.Module):
             h_TBH, state = self.context(x_TBE[first:last], state)
             pieces.append(h_TBH)
         return torch.cat(pieces), state
-
-    def read_masked(
-        self, forms: Forms, where_TB: Tensor, *, state: State, keep_TB: Tensor
-    ) -> tuple[Tensor, State]:
-        """As `read`, with the state reset before each position where `keep_TB` is 0.
-
-        `read` cuts the batch at resets, into pieces whose number and length differ from batch to
-        batch. Dropout masks that hold for a piece there hold for the whole batch here.
-        """
-        x_TBE = spread(self.encoder(forms), where_TB)
-        return self.context.forward_masked(x_TBE, state, keep_TB=keep_TB)
 
     def n_parameters_by_part(self) -> dict[str, int]:
         """The number of parameters of encoder, context and output; shared ones count once."""

@@ -78,7 +78,7 @@ def test_a_mask_reads_as_pieces_do_and_has_their_gradients(
         model.zero_grad()
         if is_masked:
             keep_TB = (~resets).float().to(device)
-            h, after = model.read_masked(forms, where, state=before, keep_TB=keep_TB)
+            h, after = model.read(forms, where, state=before, keep_TB=keep_TB)
         else:
             h, after = model.read(forms, where, state=before, resets_TB=resets)
         (h.square().sum() + sum(leaf.sum() for leaf in state_leaves(after))).backward()

@@ -54,14 +54,13 @@ class Objective:
     def loss(self, batch: Batch, state: State, *, step: int) -> tuple[Tensor, Tensor | None, State]:
         """`loss_of` the context's output for a batch on the device, and the state after it."""
         with autocast(self.device, self.precision):
-            if batch.keep_TB is None:
-                h_TBH, state = self.model.read(
-                    batch.forms, batch.where_TB, state=state, resets_TB=batch.resets_TB
-                )
-            else:
-                h_TBH, state = self.model.read_masked(
-                    batch.forms, batch.where_TB, state=state, keep_TB=batch.keep_TB
-                )
+            h_TBH, state = self.model.read(
+                batch.forms,
+                batch.where_TB,
+                state=state,
+                resets_TB=batch.resets_TB,
+                keep_TB=batch.keep_TB,
+            )
             return *self.loss_of(h_TBH, batch, step=step), state
 
     def loss_of(self, h_TBH: Tensor, batch: Batch, *, step: int) -> tuple[Tensor, Tensor | None]:

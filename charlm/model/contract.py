@@ -1,7 +1,7 @@
 """The contracts of encoders, contexts and outputs; the tests check them for each listed part.
 
 The base classes state the contracts, and a part documents a method only where it adds to them. The
-only shared code passes calls on to the encoders within an encoder.
+only shared code is that of encoders within an encoder.
 """
 
 from abc import ABC, abstractmethod
@@ -60,6 +60,30 @@ class Encoder(nn.Module, ABC):
     def inner(self) -> list["Encoder"]:
         """The encoders that stand directly within this one."""
         return [part for part in self.children() if isinstance(part, Encoder)]
+
+
+class Wrapper(Encoder):
+    """An encoder around another one, whose vectors it changes."""
+
+    tap: str  # what `taps` calls the changed vectors
+
+    def __init__(self, encoder: Encoder, *, dim: int = 0) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.dim = dim or encoder.dim
+        self.reads_spelling = encoder.reads_spelling
+
+    @abstractmethod
+    def over(self, vectors_NE: Tensor) -> Tensor:
+        """The changed vectors, shape (N, dim)."""
+
+    def forward(self, forms: Forms) -> Tensor:
+        return self.over(self.encoder(forms))
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """The inner encoder's taps, then the changed vectors."""
+        taps = self.encoder.taps(forms)
+        return with_taps(taps, {self.tap: self.over(list(taps.values())[-1])})
 
 
 class Context(nn.Module, ABC):
@@ -161,17 +185,17 @@ class Output(nn.Module, ABC):
         """
         return []
 
-    def start_from(self, log_probs_V: Tensor) -> None:  # noqa: B027 -- only scores need a start
+    def start_from(self, log_probs_V: Tensor) -> None:
         """Set the words' biases, where there are any, to these values before the first step.
 
         If scores are to be read as log-probabilities, their exponentials then begin with a sum over
         words near 1.
         """
 
-    def after_step(self) -> None:  # noqa: B027 -- most outputs have nothing to put back
+    def after_step(self) -> None:
         """Restore values that the optimiser must not change, as an encoder's `after_step`."""
 
-    def check_loaded(self) -> None:  # noqa: B027 -- most outputs load nothing but weights
+    def check_loaded(self) -> None:
         """Refuse invalid indices; must be called after loading from a file.
 
         Raises:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contract import Encoder, with_taps
+from charlm.model.contract import Encoder, Wrapper, with_taps
 from charlm.model.forms import Forms
 from charlm.model.kernels.bf16_highway import Bf16Highway
 from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
@@ -52,7 +52,7 @@ class HighwayLayer(nn.Module):
         return t_NE.to(y_NE.dtype)
 
 
-class HighwayEncoder(Encoder):
+class HighwayEncoder(Wrapper):
     """An encoder followed by highway layers of its width (Srivastava et al., 2015)."""
 
     def __init__(
@@ -62,14 +62,10 @@ class HighwayEncoder(Encoder):
         encoder: Encoder,
         layers: Annotated[Layers, Meaning("number of highway layers")] = 1,
     ) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.dim = encoder.dim
-        self.reads_spelling = encoder.reads_spelling
+        super().__init__(encoder)
         self.layers = nn.ModuleList(HighwayLayer(encoder.dim) for _ in range(layers))
 
-    def forward(self, forms: Forms) -> Tensor:
-        vectors_NE: Tensor = self.encoder(forms)
+    def over(self, vectors_NE: Tensor) -> Tensor:
         n_forms = vectors_NE.shape[0]  # not len(), which an export to ONNX would make constant
         if is_bf16_on_cpu(vectors_NE):
             vectors_NE = functional.pad(vectors_NE, (0, 0, 0, rounded_up(n_forms) - n_forms))

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.contract import Encoder
+from charlm.model.contract import Encoder, Wrapper
 from charlm.model.forms import Forms
 from charlm.settings import Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
-class TypeDropout(Encoder):
+class TypeDropout(Wrapper):
     """In training, rows are 0 with probability `p` and otherwise multiplied by 1/(1 − p).
 
     Gal and Ghahramani (2016) drop rows of the word table; this drops the vectors of any encoder,
@@ -33,22 +33,16 @@ class TypeDropout(Encoder):
             Meaning("share of distinct words zeroed in training, each at all its positions"),
         ] = 0.1,
     ) -> None:
-        super().__init__()
-        self.encoder = encoder
+        super().__init__(encoder)
         self.p = p
-        self.dim = encoder.dim
-        self.reads_spelling = encoder.reads_spelling
-
-    def forward(self, forms: Forms) -> Tensor:
-        return self._thinned(self.encoder(forms))
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         """The inner encoder's taps, with dropout on the last one."""
         taps = self.encoder.taps(forms)
         last = list(taps)[-1]
-        return {**taps, last: self._thinned(taps[last])}
+        return {**taps, last: self.over(taps[last])}
 
-    def _thinned(self, vectors_NE: Tensor) -> Tensor:
+    def over(self, vectors_NE: Tensor) -> Tensor:
         if not self.training:
             return vectors_NE
         ones_N1 = torch.ones_like(vectors_NE[:, :1])

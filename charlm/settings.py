@@ -142,11 +142,13 @@ def inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice] 
 
 def options_of(part: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """The keyword-only parameters of `part`: name to (annotation, default)."""
-    return {
-        name: (parameter.annotation, parameter.default)
-        for name, parameter in inspect.signature(part).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
+    return {each.name: (each.annotation, each.default) for each in keyword_only(part)}
+
+
+def keyword_only(part: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a class or function that are given by name."""
+    parameters = inspect.signature(part).parameters.values()
+    return [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def _refuse_unknown(settings: Settings, schema: Mapping[str, Any], *, where: str) -> None:

@@ -15,11 +15,6 @@ from charlm.model.contexts.recurrence import Start, Variational, drawn, dropped
 from charlm.model.contract import Context, State
 from charlm.settings import Meaning, Probability
 
-Matrices = Annotated[
-    Literal["diagonal", "full"],
-    Meaning("weights of each history position: diagonal or full matrix"),
-]
-
 
 class LogBilinear(Context):
     """h = Σⱼ Cⱼ x₍ₜ₋ⱼ₎ over the last n − 1 words (Mnih and Hinton, 2007).
@@ -33,7 +28,10 @@ class LogBilinear(Context):
         input_dim: int,
         *,
         order: Order = 5,
-        matrices: Matrices = "diagonal",
+        matrices: Annotated[
+            Literal["diagonal", "full"],
+            Meaning("weights of each history position: diagonal or full matrix"),
+        ] = "diagonal",
         dropout: Annotated[
             Probability, Meaning("share of the context vector zeroed in training")
         ] = 0.0,

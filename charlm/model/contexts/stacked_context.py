@@ -27,16 +27,7 @@ from charlm.model.contexts.recurrence import (
     run_fused,
 )
 from charlm.model.contract import Context, State, state_leaves
-from charlm.settings import Dim, Layers, Meaning, Probability, Range
-
-LastDim = Annotated[
-    int, Range(0, 65_536), Meaning("dimension of the last layer; 0: that of the others")
-]
-OutputDropout = Annotated[
-    float,
-    Range(-1.0, 0.999),
-    Meaning("dropout of the last layer's output; below 0: same as dropout"),
-]
+from charlm.settings import Dim, Layers, Meaning, Probability, Range, keyword_only
 
 
 class StackedContext(Context):
@@ -62,11 +53,11 @@ class StackedContext(Context):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        shared = _keyword_options(StackedContext.__init__)
+        shared = keyword_only(StackedContext.__init__)
         place = next(place for place, each in enumerate(shared) if each.name == "dropout")
-        listed = [*shared[:place], *_keyword_options(cls.layer), *shared[place:]]
+        listed = [*shared[:place], *keyword_only(cls.layer), *shared[place:]]
         if "__init__" in vars(cls):  # options that a subclass redefines come first
-            listed = [*_keyword_options(cls.__init__), *listed]
+            listed = [*keyword_only(cls.__init__), *listed]
         options: dict[str, inspect.Parameter] = {}
         for option in listed:
             if option.name not in cls.lacks:
@@ -80,14 +71,20 @@ class StackedContext(Context):
         *,
         dim: Annotated[Dim, Meaning("dimension of each layer's output")] = 300,
         layers: Annotated[Layers, Meaning("number of stacked layers")] = 2,
-        last_dim: LastDim = 0,
+        last_dim: Annotated[
+            int, Range(0, 65_536), Meaning("dimension of the last layer; 0: that of the others")
+        ] = 0,
         dropout: Annotated[
             Probability, Meaning("share of each layer's output zeroed in training")
         ] = 0.5,
         input_dropout: Annotated[
             Probability, Meaning("share of the first layer's input zeroed in training")
         ] = 0.0,
-        output_dropout: OutputDropout = -1.0,
+        output_dropout: Annotated[
+            float,
+            Range(-1.0, 0.999),
+            Meaning("dropout of the last layer's output; below 0: same as dropout"),
+        ] = -1.0,
         variational: Variational = False,
         recurrent_dropout: Annotated[
             Probability, Meaning("dropout of the candidate state at each step")
@@ -208,11 +205,6 @@ class StackedContext(Context):
 
     def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
         return dropped(x_TBE, rate, training=self.training, variational=self.variational)
-
-
-def _keyword_options(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    parameters = inspect.signature(function).parameters.values()
-    return [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 class InitialState(nn.Module):

@@ -21,10 +21,6 @@ from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import MAX_LIST, Dim, Meaning, Range
 from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
-Widths = Annotated[tuple[int, ...], Range(1, 64), Meaning("widths of the filters, in characters")]
-FilterCounts = Annotated[
-    tuple[int, ...], Range(1, 65_536), Meaning("number of filters of each width")
-]
 N_BUCKETS = 3  # groups of forms of similar length: a third less time than one group
 MANY = 256  # with more forms per bucket there are more buckets: 10,000 at once leave the cache
 ROWS = 16  # a bucket's forms are padded to a multiple, so that bf16 kernels are reused
@@ -45,8 +41,12 @@ class CharCNN(Encoder):
         inventory: Inventory,
         *,
         dim: Annotated[Dim, Meaning("dimension of the character vectors")] = 15,
-        widths: Widths = (1, 2, 3, 4, 5, 6),
-        filters: FilterCounts = (25, 50, 75, 100, 125, 150),
+        widths: Annotated[
+            tuple[int, ...], Range(1, 64), Meaning("widths of the filters, in characters")
+        ] = (1, 2, 3, 4, 5, 6),
+        filters: Annotated[
+            tuple[int, ...], Range(1, 65_536), Meaning("number of filters of each width")
+        ] = (25, 50, 75, 100, 125, 150),
     ) -> None:
         super().__init__()
         if len(widths) != len(filters) or not widths:

@@ -19,7 +19,6 @@ from charlm.settings import Dim, Meaning, Range
 from charlm.text.vocabulary.vocabulary import N_MARKERS, PAD, WORD_END, WORD_START, Inventory
 
 Order = Annotated[int, Range(1, 12)]
-Divisor = Literal["none", "root", "count"]
 FNV_START, FNV_PRIME = 2_166_136_261, 16_777_619  # FNV-1a of 32 bits
 BITS_32 = 2**32 - 1
 NO_BYTE = -1
@@ -56,7 +55,8 @@ class CharNgrams(Encoder):
             int, Range(1, 10_000_000), Meaning("number of vectors, to which the n-grams are hashed")
         ] = 50_000,
         divisor: Annotated[
-            Divisor, Meaning("divisor of the sum: none, the number of n-grams, or its square root")
+            Literal["none", "root", "count"],
+            Meaning("divisor of the sum: none, the number of n-grams, or its square root"),
         ] = "none",
     ) -> None:
         super().__init__()

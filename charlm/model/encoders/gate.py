@@ -15,8 +15,6 @@ from charlm.model.encoders.sides import EqualSides
 from charlm.settings import Meaning, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
-Share = Annotated[float, Range(0.0, 1.0)]
-
 
 class GateEncoder(EqualSides):
     """x = (1 − g)·x_word + g·x_char; `adaptive`: g = σ(v·x_word + b), eq. 3; `fixed`: g = `value`.
@@ -42,7 +40,9 @@ class GateEncoder(EqualSides):
             Meaning("a gate computed for each word, or one value for all words"),
         ] = "adaptive",
         value: Annotated[
-            Share, Meaning("value of the fixed gate: weight of the character vector")
+            float,
+            Range(0.0, 1.0),
+            Meaning("value of the fixed gate: weight of the character vector"),
         ] = 0.5,
     ) -> None:
         if word.reads_spelling:

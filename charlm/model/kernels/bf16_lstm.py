@@ -27,7 +27,6 @@ from charlm.model.kernels.tiles import (
 
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
-Product = Callable[[Tensor], Tensor]
 ONEDNN_WIDEST = 384  # units of a layer; at 300 it takes two thirds of our time, at 650 a third more
 G = 2  # index of g among i, f, g and o; it is squashed to between −1 and 1
 
@@ -180,7 +179,7 @@ def _cut(grad: Tensor, *, dim: int) -> Tensor:
     return own.flatten(0, 1)
 
 
-def packed(weight_GH: Tensor, *, n_rows: int) -> Product:
+def packed(weight_GH: Tensor, *, n_rows: int) -> Callable[[Tensor], Tensor]:
     """x ↦ x·Wᵀ for many small x of that many rows, with W laid out once for it, if torch can."""
     if not torch.backends.mkldnn.is_available():
         return lambda x_BH: functional.linear(x_BH, weight_GH)

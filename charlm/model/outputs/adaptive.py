@@ -19,11 +19,6 @@ from charlm.settings import Meaning, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 SHARES = (80, 95)  # per cent of the text's tokens before the first tail, and before the second
-Cutoffs = Annotated[
-    tuple[int, ...],
-    Range(1, 1_000_000_000),
-    Meaning("word ids at which the tails begin; empty: chosen by frequency"),
-]
 
 
 class AdaptiveSoftmax(Output):
@@ -48,7 +43,11 @@ class AdaptiveSoftmax(Output):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        cutoffs: Cutoffs = (),
+        cutoffs: Annotated[
+            tuple[int, ...],
+            Range(1, 1_000_000_000),
+            Meaning("word ids at which the tails begin; empty: chosen by frequency"),
+        ] = (),
         div_value: Annotated[
             float,
             Range(1, 64),

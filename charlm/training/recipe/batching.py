@@ -287,7 +287,7 @@ class SentenceBatching:
         Count, Meaning("number of batches whose sentences are sorted by length together")
     ] = 50
 
-    def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:  # noqa: ARG002 -- streams'
+    def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:
         """The number of steps in an epoch of one sentence per step; sentences are read whole."""
         return text.n_sentences
 

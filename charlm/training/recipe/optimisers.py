@@ -17,11 +17,6 @@ from charlm.settings import Meaning, Range
 
 Rate = Annotated[float, Range(0.0, 1e6), Meaning("learning rate")]
 Kept = Annotated[float, Range(0.0, 0.999_999)]  # the share of an average that a step keeps
-Betas = Annotated[
-    tuple[float, ...],
-    Range(0.0, 0.999_999),
-    Meaning("decay rates of the averages of the gradient and of its square"),
-]
 Decay = Annotated[
     float, Range(0.0, 1e3), Meaning("weight decay: how strongly weights are pulled towards 0")
 ]
@@ -134,7 +129,11 @@ class Adam(Optimiser):
     of_torch: ClassVar[Maker] = torch.optim.Adam
     kernels = FUSED
     lr: Rate = 1e-3
-    betas: Betas = (0.9, 0.999)
+    betas: Annotated[
+        tuple[float, ...],
+        Range(0.0, 0.999_999),
+        Meaning("decay rates of the averages of the gradient and of its square"),
+    ] = (0.9, 0.999)
     eps: Epsilon = 1e-8
     weight_decay: Decay = 0.0
 

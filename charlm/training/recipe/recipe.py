@@ -29,18 +29,7 @@ from charlm.training.recipe.initialisation import INITIALISATIONS, Initialisatio
 from charlm.training.recipe.optimisers import OPTIMISERS, Optimiser
 from charlm.training.recipe.schedules import SCHEDULES, Schedule
 
-Divisor = Annotated[
-    Literal["streams", "tokens"],
-    Meaning("the summed loss is divided by the number of streams, or of tokens"),
-]
 Weight = Annotated[float, Range(0.0, 1e3)]
-OovInput = Annotated[
-    Literal["unk", "spelling"],
-    Meaning("input for an unknown word: the unknown-word token, or its spelling"),
-]
-Temperature = Annotated[
-    Literal["one", "valid"], Meaning("softmax temperature: 1, or the best one on valid.txt")
-]
 
 STEPS = 200  # per epoch, aimed at if recipe.batch_size is 0
 FEWEST, MOST = 8, 64  # streams or sentences side by side in that case
@@ -70,9 +59,15 @@ class Recipe:
         Range(1, 65_536),
         Meaning("steps per chunk, for truncated backpropagation through time"),
     ] = 35
-    divisor: Divisor = "streams"
+    divisor: Annotated[
+        Literal["streams", "tokens"],
+        Meaning("the summed loss is divided by the number of streams, or of tokens"),
+    ] = "streams"
     clip: Annotated[float, Range(0.0, 1e9), Meaning("largest gradient norm; 0: no clipping")] = 5.0
-    oov_input: OovInput = "spelling"
+    oov_input: Annotated[
+        Literal["unk", "spelling"],
+        Meaning("input for an unknown word: the unknown-word token, or its spelling"),
+    ] = "spelling"
     input_noise: Annotated[
         Probability,
         Meaning("largest share of a word's input tokens that other words replace in training"),
@@ -89,7 +84,9 @@ class Recipe:
     patience: Annotated[
         Count, Meaning("epochs without improvement after which training stops; 0: never")
     ] = 0
-    temperature: Temperature = "one"
+    temperature: Annotated[
+        Literal["one", "valid"], Meaning("softmax temperature: 1, or the best one on valid.txt")
+    ] = "one"
     initialisation: Initialisation
     criterion: Criterion
     optimiser: Optimiser

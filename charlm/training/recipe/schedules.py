@@ -17,9 +17,6 @@ Share = Annotated[float, Range(0.0, 1.0)]
 Divisor = Annotated[
     float, Range(1.0, 1e6), Meaning("divisor of the learning rate after each epoch")
 ]
-Steps = Annotated[
-    float, Range(0.0, 1e9), Meaning("steps of linear warm-up; below 1: a share of all steps")
-]
 Factor = Annotated[float, Range(1e-6, 1e6)]
 
 
@@ -173,7 +170,9 @@ class WarmUp(Schedule, ABC):
     """A linear warm-up; subclasses decide what follows it."""
 
     divides_all_steps = True
-    warm_up: Steps = 0.01
+    warm_up: Annotated[
+        float, Range(0.0, 1e9), Meaning("steps of linear warm-up; below 1: a share of all steps")
+    ] = 0.01
 
     def step_factor(self, step: int, n_steps: int) -> float:
         is_share = self.warm_up < 1

@@ -116,10 +116,6 @@ class TwoLevel(nn.Module):
         self._derived = _Members(cluster_V, version, order_V, starts_C, sizes_C, place_V)
         return self._derived
 
-    def score_parameters(self) -> list[nn.Parameter]:
-        """Vectors and biases of the clusters and of the words."""
-        return [*self.clusters.parameters(), *self.words.parameters()]
-
     def check_loaded(self) -> None:
         """Refuse clusters that are not a partition of the words, or of which one is empty.
 
@@ -148,7 +144,8 @@ class TwoLevelOutput(Output):
         return self.levels.log_probs(h_NH)
 
     def score_parameters(self) -> list[nn.Parameter]:
-        return self.levels.score_parameters()
+        """Vectors and biases of the clusters and of the words."""
+        return list(self.levels.parameters())
 
     def check_loaded(self) -> None:
         self.levels.check_loaded()

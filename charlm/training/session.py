@@ -33,12 +33,11 @@ from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.encoding import EncodedText, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
-from charlm.training.idle_settings import idle_settings
 from charlm.training.init_from_run import begin_from
 from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
-from charlm.training.plan import Plan
+from charlm.training.plan import Plan, idle_settings
 from charlm.training.plan_checks import check_texts, initial_run
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.recipe import MOST

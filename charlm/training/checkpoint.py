@@ -6,7 +6,7 @@ steps repeated from the checkpoint write them again, bit for bit.
 
 import json
 import sys
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from charlm.errors import DataError, TrainingError
 from charlm.model.contract import State, state_leaves, with_leaves
-from charlm.run.folder import LOG, RESUME
+from charlm.run.folder import LOG, RESUME, wrong_field
 from charlm.run.history import WARNING, is_record
 from charlm.run.stored_weights import (
     check_header,
@@ -118,9 +118,8 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
 
 def _position(value: dict[str, Any], *, n_steps: int) -> Position:
     position = Position(**{"nll_tokens": value["n_tokens"], **value})
-    for field in fields(Position):
-        if type(getattr(position, field.name)) is not type(getattr(Position(), field.name)):
-            raise TypeError(f"{field.name} is of a wrong type")
+    if name := wrong_field(Position, vars(position)):
+        raise TypeError(f"{name} is of a wrong type")
     limits: dict[str, float] = {
         "step": n_steps,
         "rate": MAX_RATE,

@@ -131,6 +131,17 @@ def test_a_setting_stands_beside_its_range_and_its_meaning() -> None:
     assert rows["recipe.clip=5.0"][0] == "0 to 1,000,000,000"
 
 
+def test_the_settings_are_listed_where_docstrings_are_stripped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for family in PARTS.values():
+        for part in family.table.values():
+            monkeypatch.setattr(part, "__doc__", None)  # as by PYTHONOPTIMIZE=2
+    result = run("--list", "char-small")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "context.type=lstm" in result.output.splitlines()
+
+
 def test_a_setting_is_described_where_it_is_null_and_where_its_bound_is_close_to_1() -> None:
     changes = ("--set", "recipe.averaging.decay=0.9999999")
     output = run("--list", "word-ngram-modern", *changes).output

@@ -70,7 +70,17 @@ def error_line(error: BaseException) -> str | None:
         return f"out of memory{wanted}; a smaller batch, model or vocabulary needs less"
     if isinstance(error, ImportError) and (library := DOES_NOT_FIT.fullmatch(str(error))):
         return f"out of memory ({library[1]} cannot be loaded); give the program more (ulimit -v)"
+    if isinstance(error, ModuleNotFoundError) and not _is_ours(error.name):
+        return (
+            f"found no Python package {error.name!r} beside {sys.executable}; expected all that "
+            "charlm depends on; install it again with them (pip install ., in its source folder)"
+        )
     return None
+
+
+def _is_ours(module: str | None) -> bool:
+    """Whether a module that was not found is part of charlm, or nobody knows which."""
+    return module is None or module.partition(".")[0] == "charlm"
 
 
 def _system_error(error: OSError) -> str:

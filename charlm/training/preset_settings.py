@@ -79,7 +79,7 @@ def described_settings(name: str, changes: Settings) -> list[DescribedSetting]:
 
 def _part(family: Family, settings: Settings, path: str) -> Iterator[DescribedSetting]:
     part = family.table[settings["type"]]
-    summary = (part.__doc__ or "").splitlines()[0]
+    summary = (part.__doc__ or "").partition("\n")[0]  # none under PYTHONOPTIMIZE=2
     yield DescribedSetting(f"{path}.type", settings["type"], "", summary)
     for option, (annotation, _) in options_of(part).items():
         name, value = f"{path}.{option}", settings[option]

@@ -81,6 +81,11 @@ LESS = "a smaller batch, model or vocabulary needs less"
             ImportError("libtorch_cpu.so: failed to map segment from shared object"),
             "out of memory (libtorch_cpu.so cannot be loaded); give the program more (ulimit -v)",
         ),
+        (
+            ModuleNotFoundError("No module named 'jiwer'", name="jiwer"),
+            f"found no Python package 'jiwer' beside {sys.executable}; expected all that charlm "
+            "depends on; install it again with them (pip install ., in its source folder)",
+        ),
         (MemoryError(), f"out of memory; {LESS}"),
         (MemoryError(NUMPY), f"out of memory (7.28 TiB asked for); {LESS}"),
         (RuntimeError(TORCH_CPU), f"out of memory (8000000000000 bytes asked for); {LESS}"),
@@ -96,7 +101,13 @@ def test_what_a_user_can_cause_is_one_line_and_status_1(error: Exception, line: 
 
 @pytest.mark.parametrize(
     "mistake",
-    [ValueError("ours"), AssertionError(), RuntimeError("ours"), ImportError("no module 'ours'")],
+    [
+        ValueError("ours"),
+        AssertionError(),
+        RuntimeError("ours"),
+        ImportError("no module 'ours'"),
+        ModuleNotFoundError("No module named 'charlm.x'", name="charlm.x"),
+    ],
 )
 def test_a_mistake_of_ours_keeps_its_traceback(mistake: Exception) -> None:
     result = CliRunner().invoke(command_line(raising(mistake)), ["try"])

@@ -214,7 +214,7 @@ def is_bf16_fast_on_cpu() -> bool:
     """
     import torch
 
-    names = CPU_INFO.read_text() if CPU_INFO.exists() else platform.processor()
+    names = CPU_INFO.read_text("utf-8", "replace") if CPU_INFO.exists() else platform.processor()
     return torch.cpu._is_amx_tile_supported() or "GenuineIntel" not in names
 
 

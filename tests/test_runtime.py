@@ -127,7 +127,9 @@ def test_bf16_is_fast_with_amx_or_on_a_processor_that_is_not_intels(
 ) -> None:
     monkeypatch.setattr(runtime, "CPU_INFO", tmp_path / "cpuinfo")
     if has_list:
-        (tmp_path / "cpuinfo").write_text(f"processor : 0\nvendor_id : {maker}\n")
+        # The host of a virtual machine names its model in any bytes.
+        names = f"processor : 0\nvendor_id : {maker}\nmodel name : \xff\n"
+        (tmp_path / "cpuinfo").write_text(names, encoding="latin-1")
     name = "" if has_list else f"Intel64 Family 6 Model 143 Stepping 8, {maker}"
     monkeypatch.setattr(runtime.platform, "processor", lambda: name)
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)

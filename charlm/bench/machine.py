@@ -42,7 +42,7 @@ def description(device: torch.device) -> str:
         return torch.cuda.get_device_name(device)
     name = platform.processor() or platform.machine()
     if CPU_INFO.exists():
-        for line in CPU_INFO.read_text().splitlines():
+        for line in CPU_INFO.read_text("utf-8", "replace").splitlines():
             if line.startswith("model name"):
                 name = line.partition(":")[2].strip()
                 break

@@ -95,13 +95,13 @@ def reset_peak() -> None:
     """Reset the peak, if the system can."""
     return_freed_memory()
     with suppress(OSError):
-        CLEAR.write_text(RESET_PEAK)
+        CLEAR.write_text(RESET_PEAK, "ascii")
 
 
 def peak_bytes() -> int:
     """Resident memory at its peak since the last reset."""
     if STATUS.exists():
-        for line in STATUS.read_text().splitlines():
+        for line in STATUS.read_text("utf-8", "replace").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) << 10
     return peak_memory()

@@ -220,6 +220,8 @@ def locked(folder: Path) -> Iterator[Callable[[], None]]:
                 f"{folder}: another process trains into this run; wait for it, or choose "
                 "another --out"
             ) from None
+        except OSError:  # a file system without locks, as Lustre often is, knows of nobody
+            pass
         check()
         yield check
     finally:

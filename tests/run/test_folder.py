@@ -1,6 +1,9 @@
 """The contents of run.json, and the lock that ends with its process."""
 
+import errno
+import fcntl
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -217,6 +220,17 @@ def test_a_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
         _ = 1 / 0
     with locked(tmp_path):
         pass
+
+
+def test_a_file_system_without_locks_holds_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))  # Lustre's, mounted without flock
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with locked(tmp_path) as check:
+        check()
 
 
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:

@@ -48,7 +48,10 @@ def naming(path: Path, *, in_place_of: Path | None = None) -> Iterator[None]:
 
 def _sync_folder(folder: Path) -> None:
     """Make a rename in `folder` survive a power cut, if the file system can."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # one into which one may write but not look, for files to be handed in
+        return
     try:
         os.fsync(descriptor)
     except OSError as error:

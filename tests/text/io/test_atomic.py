@@ -116,6 +116,21 @@ def test_a_file_system_without_locks_can_be_written_to(
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"new"}
 
 
+def test_a_file_can_be_handed_in_at_a_folder_that_may_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_open = os.open
+
+    def denied(path: Path, *arguments: int, **options: int) -> int:
+        if path == tmp_path:  # root, who runs tests in containers, may read all
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real_open(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", denied)
+    write_bytes(tmp_path / "file", b"new")
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"new"}
+
+
 def test_a_folder_that_is_missing_is_told_by_the_name_that_was_asked_for(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         write_bytes(tmp_path / "missing" / "file", b"new")

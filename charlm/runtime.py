@@ -14,7 +14,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -98,15 +98,20 @@ def _own_threads() -> int:
 
 @cache  # one function for each, as pickle wants it
 def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, but the number of threads that it sets is that of one call."""
+    """The same function, but the number of threads that it sets is that of one call.
+
+    It trains and adapts models within the caller's `no_grad` and `inference_mode`, too.
+    """
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         # Another thread of the program may be importing torch, which has the function then or not.
         counted = getattr(sys.modules.get("torch"), "get_num_threads", None)
         before = counted() if counted else None
+        with_gradients = getattr(sys.modules.get("torch"), "inference_mode", None)
         try:
-            return function(*args, **kwargs)
+            with with_gradients(False) if with_gradients else nullcontext():
+                return function(*args, **kwargs)
         finally:
             if sys.modules.get("torch"):
                 set_threads(_own_threads() if before is None else before)

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -179,6 +181,19 @@ def test_threads_are_as_asked_and_stay_where_nothing_is_asked() -> None:
     assert set_threads(2) == torch.get_num_threads() == 2
     assert set_threads(None) == 2
     assert set_threads(before) == before
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_call_has_gradients_whatever_the_caller_has(mode: Callable[[], Any]) -> None:
+    def gradient() -> float:
+        weight = torch.ones(1, requires_grad=True)
+        (3 * weight).sum().backward()
+        assert weight.grad is not None
+        return weight.grad.item()
+
+    with mode():
+        assert with_own_threads(gradient)() == 3
+        assert not torch.is_grad_enabled()
 
 
 def test_versions_name_what_bits_may_depend_on() -> None:

@@ -139,7 +139,7 @@ def test_the_settings_are_listed_where_docstrings_are_stripped(
             monkeypatch.setattr(part, "__doc__", None)  # as by PYTHONOPTIMIZE=2
     result = run("--list", "char-small")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert "context.type=lstm" in result.output.splitlines()
+    assert "context.type=lstm" in result.output.split()
 
 
 def test_a_setting_is_described_where_it_is_null_and_where_its_bound_is_close_to_1() -> None:

@@ -6,8 +6,7 @@ time.
 """
 
 import heapq
-from collections.abc import Iterator
-from itertools import count, islice
+from itertools import count
 from typing import NamedTuple
 
 from charlm.nbest.lattices.expanded import Answers, ExpandedLattice
@@ -34,25 +33,23 @@ class _Step(NamedTuple):
 
 def best_paths(expanded: ExpandedLattice, n_paths: int) -> list[BestPath]:
     """The `n_paths` best, or as many as there are, the best first."""
-    return list(islice(_paths(expanded), n_paths))
-
-
-def _paths(expanded: ExpandedLattice) -> Iterator[BestPath]:
     future, leaving = _futures(expanded)
     totals = [expanded.arc_total(arc) for arc in expanded.arcs]
     arcs = expanded.lattice.arcs
     number = count()  # of paths with equal totals, the one found first comes first
     # Negated best total of the whole path, number, total so far, node, words, last step.
-    heap: list[tuple[float, int, float, int, History, _Step | None]] = []
-    heapq.heappush(heap, (-future[0], next(number), 0.0, 0, History(), None))
+    heap: list[tuple[float, int, float, int, History, _Step | None]] = [
+        (-future[0], next(number), 0.0, 0, History(), None)
+    ]
     seen: set[tuple[int, History]] = set()
-    while heap:
+    found: list[BestPath] = []
+    while heap and len(found) < n_paths:
         _, _, total, node, text, step = heapq.heappop(heap)
         if (node, text) in seen:
             continue
         seen.add((node, text))
         if node == THE_END:
-            yield _path(expanded, text, step, total)
+            found.append(_path(expanded, text, step, total))
             continue
         if node in expanded.ends:
             ended = total + expanded.end_total(node)
@@ -65,6 +62,7 @@ def _paths(expanded: ExpandedLattice) -> Iterator[BestPath]:
             hope = -(onward + future[arc.target])
             following = _Step(step, which)
             heapq.heappush(heap, (hope, next(number), onward, arc.target, longer, following))
+    return found
 
 
 def _futures(expanded: ExpandedLattice) -> tuple[list[float], list[list[int]]]:

@@ -61,11 +61,9 @@ class ExpandedLattice:
         )
 
     def arc_total(self, arc: ExpandedArc) -> float:
-        """The total of an arc."""
         return self.statics[arc.arc] + dot(self.weighing.models, arc.answers)
 
     def end_total(self, node: int) -> float:
-        """The total of ending at a final node."""
         own = dot(self.weighing.own, self.lattice.finals[self.nodes[node]])
         return own + dot(self.weighing.models, self.ends[node])
 
@@ -88,12 +86,10 @@ class RescoredLattice:
 
     @property
     def lattice(self) -> Lattice:
-        """The lattice that was rescored."""
         return self.expanded.lattice
 
 
 def dot(weights: Answers, values: Answers) -> float:
-    """Σ weight·value."""
     return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
 

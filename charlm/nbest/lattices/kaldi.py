@@ -77,33 +77,30 @@ def read(lines: Lines, *, symbols: Symbols | None = None) -> Iterator[Lattice]:
     Raises:
         DataError: FILE:LINE and what was expected there.
     """
-    is_empty = True
-    while (block := _block(lines)) is not None:
-        is_empty = False
-        yield _lattice(block, symbols)
-    if is_empty:
+    if (block := _block(lines)) is None:
         raise DataError(f"{lines.name}: no lattice; expected the id of an utterance and its states")
+    while block is not None:
+        yield _lattice(block, symbols)
+        block = _block(lines)
 
 
 def _block(lines: Lines) -> list[Line] | None:
     """The lines of the next lattice with the blank lines before and after it."""
     block: list[Line] = []
-    is_inside = False
+    has_begun, was_blank = False, True
     while (line := lines.peek()) is not None:
         is_blank = not line.text.strip(" \t")
-        if is_inside and is_blank:
-            is_inside = False
-        elif not is_blank and not is_inside:
-            if any(each.text.strip(" \t") for each in block):
+        if was_blank and not is_blank:
+            if has_begun:
                 return block
-            is_inside = True
+            has_begun = True
+        was_blank = is_blank
         block.append(next(lines))
-    return block if any(line.text.strip(" \t") for line in block) else None
+    return block if has_begun else None
 
 
 def _lattice(block: list[Line], symbols: Symbols | None) -> Lattice:
-    rows = [(number, split_words(line.text)) for number, line in enumerate(block)]
-    rows = [(number, row) for number, row in rows if row]
+    rows = [(n, row) for n, line in enumerate(block) if (row := split_words(line.text))]
     first = block[rows[0][0]]
     if len(rows[0][1]) != 1:
         raise DataError(
@@ -166,7 +163,6 @@ class _Builder:
         self.has_symbols = False  # whether a label is not a number; numbers are then words too
 
     def add(self, number: int, row: list[str]) -> None:
-        """Add a row of the file."""
         place = self.block[number].place
         if len(row) <= 2:
             self._add_final(number, row)
@@ -295,7 +291,7 @@ class _Writer:
             number = self.original.arcs[arc.arc]
             texts[number] = self._arc(arc, states=())
         for node in self.expanded.ends:
-            texts[self._final_line(node)] = self._final(node, name="")
+            texts[self._final_line(node)] = self._final(node, states=())
         lines = enumerate(self.original.lines)
         return "".join(line.start + texts[number] + line.end for number, line in lines)
 
@@ -306,7 +302,7 @@ class _Writer:
             text = self._arc(arc, states=(str(arc.source), str(arc.target)))
             rows[arc.source].append((self.original.arcs[arc.arc], text))
         for node in self.expanded.ends:
-            rows[node].append((self._final_line(node), self._final(node, name=str(node))))
+            rows[node].append((self._final_line(node), self._final(node, states=(str(node),))))
         used = {*self.original.arcs, *self.original.finals.values()}
         lines = self.original.lines
         before = [line.start + line.text + (line.end or self.end) for line in lines[: min(used)]]
@@ -319,11 +315,9 @@ class _Writer:
         score = self.scores.of_arc(arc)
         return self._with_cost(line.text, score, states, column=self.original.word_column + 1)
 
-    def _final(self, node: int, *, name: str) -> str:
+    def _final(self, node: int, *, states: tuple[str, ...]) -> str:
         line = self.original.lines[self._final_line(node)]
-        return self._with_cost(
-            line.text, self.scores.of_end(node), (name,) if name else (), column=1
-        )
+        return self._with_cost(line.text, self.scores.of_end(node), states, column=1)
 
     def _final_line(self, node: int) -> int:
         return self.original.finals[self.expanded.nodes[node]]

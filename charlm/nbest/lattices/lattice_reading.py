@@ -88,13 +88,7 @@ def _each_once(lattices: Iterator[Lattice]) -> Iterator[Lattice]:
 
 
 def _of_folder(source: Source, sample: Sample, form: str) -> Iterator[Lattice]:
-    for name in _lattices_in(source, sample, form):
-        with open_lines(Path(source.path) / name, rules=source.rules) as lines:
-            yield from slf.read(lines, file=name)
-
-
-def _lattices_in(source: Source, sample: Sample, form: str) -> list[str]:
-    """The names of a folder's lattices; the others are counted."""
+    """The lattices in a folder; files that are none are counted."""
     if form != SLF:
         raise ConfigError(
             f"{source.path}: a folder; expected an archive of Kaldi's, or HTK's files (slf)"
@@ -105,7 +99,10 @@ def _lattices_in(source: Source, sample: Sample, form: str) -> list[str]:
     others = [name for name, is_lattice in found.items() if not is_lattice]
     named = ", ".join([*others[:MOST_NAMED], *(["…"] if len(others) > MOST_NAMED else [])])
     source.notices.pass_over(f"files that are no lattices ({named})", len(others))
-    return [name for name, is_lattice in found.items() if is_lattice]
+    for name, is_lattice in found.items():
+        if is_lattice:
+            with open_lines(Path(source.path) / name, rules=source.rules) as lines:
+                yield from slf.read(lines, file=name)
 
 
 def _looks_like_one(path: Path) -> bool:

@@ -68,8 +68,7 @@ def expand(
     Raises:
         ConfigError: weights that do not fit the lattice.
     """
-    search = _Search(lattice, tuple(models), options)
-    search.begin(root)
+    search = _Search(lattice, tuple(models), options, root=root)
     for level, nodes in enumerate(search.levels):
         pairs = search.prune(search.gather(nodes, level))
         yield from search.extend(pairs, level)
@@ -79,7 +78,9 @@ def expand(
 class _Search:
     """The pairs of one lattice, and the steps of its search."""
 
-    def __init__(self, lattice: Lattice, models: tuple[str, ...], options: LatticeOptions) -> None:
+    def __init__(
+        self, lattice: Lattice, models: tuple[str, ...], options: LatticeOptions, *, root: History
+    ) -> None:
         self.lattice = lattice
         self.models = models
         self.options = options
@@ -88,7 +89,9 @@ class _Search:
         self.tokens = self._tokens()
         self.level_of, self.levels = self._levels()
         self.ahead = self._ahead()
-        self.pending: dict[int, dict[object, Pair]] = {}
+        self.nothing: Answers = (0.0,) * len(models)
+        start = Pair(lattice.start, root, 0.0)
+        self.pending: dict[int, dict[object, Pair]] = {lattice.start: {None: start}}
         self.kept: list[Pair] = []
         self.ends: dict[int, Answers] = {}
         self.n_merged = self.n_pruned = 0
@@ -137,10 +140,6 @@ class _Search:
             ahead[node] = max(best)
         return ahead
 
-    def begin(self, root: History) -> None:
-        """Put the start node, with the root history, among the pending pairs."""
-        self.pending[self.lattice.start] = {None: Pair(self.lattice.start, root, 0.0)}
-
     def gather(self, nodes: list[int], level: int) -> list[Pair]:
         """The pairs of a level, including those after arcs without words."""
         pairs = []
@@ -150,12 +149,8 @@ class _Search:
             for number in self._silent_arcs(node):
                 if self.level_of[self.lattice.arcs[number].target] == level:
                     for pair in own:
-                        self._arrive(pair, number, pair.history, self._nothing)
+                        self._arrive(pair, number, pair.history, self.nothing)
         return pairs
-
-    @property
-    def _nothing(self) -> Answers:
-        return (0.0,) * len(self.models)
 
     def _silent_arcs(self, node: int) -> list[int]:
         arcs = self.lattice.arcs
@@ -203,7 +198,7 @@ class _Search:
     def extend(self, pairs: list[Pair], level: int) -> Generator[RequestBatch, LogProbs, None]:
         """Score the words after a level's pairs, and add the pairs of later levels they lead to."""
         moves = [
-            _Move(pair, number, pair.history, self._nothing)
+            _Move(pair, number, pair.history, self.nothing)
             for pair in pairs
             for number in self.lattice.arcs_of[pair.node]
             if self.tokens[number] and self.lattice.arcs[number].target in self.level_of
@@ -229,7 +224,7 @@ class _Search:
         for pair in pairs:
             for number in self._silent_arcs(pair.node):
                 if self.level_of[self.lattice.arcs[number].target] > level:
-                    self._arrive(pair, number, pair.history, self._nothing)
+                    self._arrive(pair, number, pair.history, self.nothing)
 
     def result(self) -> ExpandedLattice:
         """The expanded lattice: what lies on whole paths."""

@@ -41,12 +41,10 @@ class NewScores:
         self._column = expanded.lattice.names.index("am")
 
     def of_arc(self, arc: ExpandedArc) -> float:
-        """The language score of an arc."""
         values = self.expanded.lattice.arcs[arc.arc].values
         return self._beside(self.expanded.arc_total(arc), values)
 
     def of_end(self, node: int) -> float:
-        """The language score of the end of a path."""
         values = self.expanded.lattice.finals[self.expanded.nodes[node]]
         return self._beside(self.expanded.end_total(node), values)
 

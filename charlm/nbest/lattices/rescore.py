@@ -13,12 +13,7 @@ import numpy as np
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.lattices.best_paths import BestPath, best_paths
 from charlm.nbest.lattices.expanded import ExpandedLattice, RescoredLattice, dot
-from charlm.nbest.lattices.histories import (
-    Histories,
-    History,
-    ReadHistories,
-    log_probs_of,
-)
+from charlm.nbest.lattices.histories import Histories, History, ReadHistories, log_probs_of
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
 from charlm.nbest.lattices.lattice_search import RequestBatch, answers_to, expand
@@ -128,8 +123,7 @@ def _job(
     expanded = yield from expand(lattice, models, options=options, root=root)
     paths = best_paths(expanded, options.n_best)
     if expanded.n_merged and paths:
-        read = [list(_tokens(expanded, path, options=options)) for path in paths]
-        paths = yield from _asked_again(expanded, paths, read=read, root=root)
+        paths = yield from _asked_again(expanded, paths, options=options, root=root)
     hypotheses = [
         Hypothesis(path.words, expanded.features(path.own, path.answers), lattice.place)
         for path in paths
@@ -142,10 +136,10 @@ def _job(
 
 
 def _asked_again(
-    expanded: ExpandedLattice, paths: list[BestPath], *, read: list[list[str]], root: History
+    expanded: ExpandedLattice, paths: list[BestPath], *, options: LatticeOptions, root: History
 ) -> Generator[RequestBatch, LogProbs, list[BestPath]]:
     """The paths with the models' answers along their own histories, best first again."""
-    sentences = [[*tokens, END_WORD] for tokens in read]
+    sentences = [[*_tokens(expanded, path, options=options), END_WORD] for path in paths]
     sums = np.zeros((len(paths), len(expanded.models)))
     histories = [root] * len(paths)
     for position in range(max(map(len, sentences))):
@@ -163,6 +157,5 @@ def _asked_again(
 
 
 def _tokens(expanded: ExpandedLattice, path: BestPath, *, options: LatticeOptions) -> Iterator[str]:
-    """The history at the end of a path."""
     for number in path.arcs:
         yield from options.steps(expanded.lattice.arcs[expanded.arcs[number].arc].word)

@@ -142,7 +142,6 @@ class _Block:
         )
 
     def number(self, name: str, default: float = 0.0) -> float:
-        """A number of the header."""
         return self.header[name].number(name) if name in self.header else default
 
     def text(self, name: str) -> str:

@@ -127,7 +127,6 @@ class Cleaner:
 
     @property
     def _is_full(self) -> bool:
-        """Whether as many tokens as were asked for have been kept."""
         return 0 < self._options.max_tokens <= self.n_words
 
     def _until_full(self, lines: Iterable[Line]) -> Iterator[Line]:
@@ -142,21 +141,17 @@ class Cleaner:
         if isinstance(raw, CutLine):
             self.drops[TOO_LONG] += 1
             return
+        line: str | None
         try:
             line = raw.decode(self._options.encoding)
         except UnicodeDecodeError:
-            mended = self._lines.decoded(raw, where=where)
-            if mended is None:
-                self.drops[INVALID] += 1
-                return
-            self.n_replaced += 1
-            line = mended
-        if UNWANTED.search(line):
-            without = self._without_unwanted(line, where=where)
-            if without is None:
-                return
-            line = without
-        self._take(line)
+            line = self._lines.decoded(raw, where=where)
+            self.n_replaced += line is not None
+            self.drops[INVALID] += line is None
+        if line is not None and UNWANTED.search(line):
+            line = self._without_unwanted(line, where=where)
+        if line is not None:
+            self._take(line)
 
     def _without_unwanted(self, line: str, *, where: str) -> str | None:
         """A line without NUL, control characters and soft hyphens; None where it is dropped."""

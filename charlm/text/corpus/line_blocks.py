@@ -74,7 +74,6 @@ def read_blocks(path: str | Path) -> Iterator[TextBlock]:
 
     Raises:
         DataError: a broken compressed file, or a line too long.
-        OSError: as the system gave it.
     """
     with open_bytes(path) as file:
         yield from _blocks(file, name=display_name(path))
@@ -85,7 +84,6 @@ def read_range(path: str | Path, *, start: int, end: int, first: int) -> Iterato
 
     Raises:
         DataError: a line too long.
-        OSError: as the system gave it.
     """
     with open(path, "rb") as file:
         file.seek(start)

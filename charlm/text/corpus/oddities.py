@@ -40,7 +40,6 @@ SELDOM = 0.2  # of all that do the same: below it, a second habit is worth a lin
 
 
 def kind_of(character: str) -> str:
-    """The kind of an unwanted character."""
     if character == "\0":
         return NUL
     return SOFT_HYPHEN if character == SOFT else CONTROL

@@ -87,13 +87,13 @@ class PhraseMap:
         self._exact = {
             tuple(split_words(old)): split_words(new) for old, new in rules if REST not in old
         }
-        with_rest = [(split_words(old), new) for old, new in rules if REST in old]
         self._patterns: dict[int, list[tuple[re.Pattern[str], str]]] = {}
-        for old, new in with_rest:
-            pattern = re.compile(re.escape(" ".join(old)).replace(r"\*", "([^ ]+)"))
-            self._patterns.setdefault(len(old), []).append((pattern, new))
-        lengths = {*map(len, self._exact), *self._patterns}
-        self._lengths = sorted(lengths, reverse=True)
+        for old, new in rules:
+            if REST in old:
+                words = split_words(old)
+                pattern = re.compile(re.escape(" ".join(words)).replace(r"\*", "([^ ]+)"))
+                self._patterns.setdefault(len(words), []).append((pattern, new))
+        self._lengths = sorted({*map(len, self._exact), *self._patterns}, reverse=True)
         self._remembered: dict[str, list[str] | None] = {}
 
     def __call__(self, words: Sequence[str]) -> list[str]:

@@ -106,7 +106,6 @@ class Readers:
         Raises:
             DataError: as `TextBlock.sentences`, with the number of the line in the whole text.
             ProcessError: a process ended before its time.
-            OSError: as the system gave it.
         """
         for question, future in self._asked():
             answer = future.result()

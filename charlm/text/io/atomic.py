@@ -73,9 +73,6 @@ def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
     It has the mode and, where the system allows that, the owner of a file that is at `path`. Who
     renames it must do so within the block, as long as the lock is held.
-
-    Raises:
-        OSError: as the system gave it.
     """
     old = _regular_file(path)
     mode = 0o666 if old is None else old.st_mode & 0o777  # less what the umask takes

@@ -81,11 +81,7 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
 
 @contextmanager
 def name_in_utf8(path: str | Path) -> Iterator[str]:
-    """A UTF-8 name of a file, for libraries that take no other; that of an open file if need be.
-
-    Raises:
-        OSError: as the system gave it.
-    """
+    """A UTF-8 name of a file, for libraries that take no other; that of an open file if need be."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

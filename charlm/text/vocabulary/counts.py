@@ -90,11 +90,6 @@ class CountFiles:
                 file.close()
 
     def add(self, counts: dict[str, int]) -> None:
-        """Append counts.
-
-        Raises:
-            OSError: as the system gave it; a full disk names the folder of temporary files.
-        """
         parts: list[list[str]] = [[] for _ in range(N_PARTS)]
         for token in counts:
             parts[crc32(token.encode()) % N_PARTS].append(token)
@@ -113,11 +108,7 @@ class CountFiles:
 
 
 def merged(parts: Iterable[Iterable[bytes]]) -> "TokenCounts":
-    """The counts of all processes summed, part by part; a dictionary if not too large.
-
-    Raises:
-        OSError: as the system gave it; a full disk names the folder of temporary files.
-    """
+    """The counts of all processes summed, part by part; a dictionary if not too large."""
     items = _merged_parts(parts)
     tokens = dict(islice(items, MOST_TYPES))
     further = next(items, None)
@@ -215,7 +206,6 @@ class ProcessCounts:
 
         Raises:
             DataError: as `read_sentences`.
-            OSError: as the system gave it; a full disk names the folder.
         """
         n_before = self.n_sentences
         for block in blocks:
@@ -225,7 +215,7 @@ class ProcessCounts:
     def part(self, number: int) -> bytes:
         """A part of the counts of all blocks; each may be asked for once, 0 first."""
         if number == 0:
-            self._put_down()
+            self.files.add(self._taken())
         return self.files.part(number)
 
     def _add(self, block: TextBlock) -> None:
@@ -239,18 +229,10 @@ class ProcessCounts:
                 self._tokens.update(words)
                 self.n_sentences += 1
         if len(self._words) + len(self._tokens) > MOST_TYPES:
-            self._put_down()
-
-    def _put_down(self) -> None:
-        """Write the counts in memory to disk."""
-        self.files.add(self._taken())
+            self.files.add(self._taken())
 
     def counts(self) -> TokenCounts:
-        """The counts of all blocks; no further block may be taken.
-
-        Raises:
-            OSError: as the system gave it; a full disk names the folder.
-        """
+        """The counts of all blocks; no further block may be taken."""
         if not self.files.parts:
             return self._taken()
         return merged([self.part(number)] for number in range(N_PARTS))

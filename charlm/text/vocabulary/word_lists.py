@@ -21,8 +21,7 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
     Raises:
         DataError: no word, or a line with anything but a number after its word.
     """
-    rows = [(number, line, split_words(line)) for number, line in read_lines(path)]
-    rows = [row for row in rows if row[2]]
+    rows = [(n, line, words) for n, line in read_lines(path) if (words := split_words(line))]
     has_numbers = bool(rows) and _is_numbered(rows[0][2])
     for number, line, words in rows:
         if has_numbers and not _is_numbered(words):

@@ -62,25 +62,23 @@ def score_text(score: float, hypothesis: Hypothesis) -> str:
 
 
 def only(source: Source, name: str, *taken: str) -> None:
-    """Refuse options that the format of a list has no use for.
+    """Refuse options that the format of a list has no use for, and impossible length penalties.
 
     Raises:
-        ConfigError: names of columns, further files or a length penalty that are not `taken`.
+        ConfigError: names of columns, further files or a length penalty that are not `taken`; a
+            penalty beyond ±10.
     """
     for said, what in NOT_FOR_ALL.items():
         if getattr(source, said) and said not in taken:
             raise ConfigError(f"format {name!r}: found {what}; expected none; leave it out")
-
-
-def note_penalty(source: Source) -> None:
-    """Raises ConfigError for a length penalty beyond ±10; 0 leaves scores as they are."""
-    penalty = source.length_penalty
-    if not abs(penalty) <= MAX_PENALTY:  # NaN compares false
-        raise ConfigError(
-            f"length penalty {penalty:g}: expected what `generate` was given, a number up to "
-            f"{MAX_PENALTY}"
-        )
-    source.notices.may_be_means = not penalty
+    if "length_penalty" in taken:
+        penalty = source.length_penalty
+        if not abs(penalty) <= MAX_PENALTY:  # NaN compares false
+            raise ConfigError(
+                f"length penalty {penalty:g}: expected what `generate` was given, a number up to "
+                f"{MAX_PENALTY}"
+            )
+        source.notices.may_be_means = not penalty
 
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:

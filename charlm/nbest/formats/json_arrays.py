@@ -5,7 +5,7 @@ When a list is re-ranked, the elements of all arrays with one element per hypoth
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Source
@@ -26,9 +26,7 @@ from charlm.nbest.formats.json_values import (
     said_id,
     score_in,
 )
-from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.list_lines import Lines
-from charlm.nbest.policies import note_penalty
+from charlm.nbest.hypotheses import Rescored
 
 MAX_LENGTH = 1e9  # of a text, in tokens
 SCORES = re.compile(rf"score|log_?prob|^{FEATURE}$")
@@ -55,7 +53,6 @@ class ArraysFormat(JsonFormat):
         """
 
     def reference(self, record: Record) -> tuple[str, ...] | None:
-        """The reference, where the record holds one."""
         return optional_words(record.value, self.reference_key, place=record.place)
 
     def lengths(self, record: Record, n: int) -> Sequence[Json]:
@@ -72,11 +69,6 @@ class ArraysFormat(JsonFormat):
                 "into the list"
             )
         return lengths
-
-    def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        if "length_penalty" in self.takes:
-            note_penalty(source)
-        return super().lists(lines, source)
 
     def block(self, record: Record, source: Source) -> RecordContent:
         texts = self.texts(record)

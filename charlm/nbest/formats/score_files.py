@@ -9,6 +9,7 @@ names files of scores to read beside a list, including files written here.
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -42,18 +43,12 @@ class ScoresBesideFormat(TemplateFormat):
         return "".join(score_text(score / LN10, hypothesis) + "\n" for score, hypothesis in pairs)
 
     def _gathered(
-        self,
-        rows: Iterable[Row | OtherLine],
-        source: Source,
-        name: str,
-        *,
-        features: Mapping[str, Path],
-        file: str = "",
+        self, rows: Iterable[Row | OtherLine], source: Source, name: str, *, file: str = ""
     ) -> Iterator[NbestList]:
         with ExitStack() as stack:
             beside = {
                 feature: stack.enter_context(open_lines(path, rules=source.rules))
-                for feature, path in features.items()
+                for feature, path in source.features.items()
             }
             builder = ListBuilder(source, name=name, file=file, is_alone=self.is_alone)
             yield from builder.lists(_with_features(rows, beside, name))
@@ -75,7 +70,7 @@ class ScoreFileFormat(ScoresBesideFormat):
         only(source, self.name, "features")
         with lines_of(source) as lines:
             rows = (self.row(line, "") for line in lines)
-            yield from self._gathered(rows, source, lines.name, features=source.features)
+            yield from self._gathered(rows, source, lines.name)
 
 
 def row_of_scores(line: Line, fields: list[str], *, key: str) -> Row:
@@ -130,28 +125,23 @@ class UtteranceFormat(ScoreFileFormat):
         only(source, self.name, "features")
         if str(source.path) == "-" or not Path(source.path).is_dir():
             with lines_of(source) as lines:
-                yield from self._one(lines, utterance_of(lines.name), source, source.features)
+                yield from self._one(lines, utterance_of(lines.name), source)
             return
         files, beside = files_of(source.path), _folders_beside(source)
         _check_scores(files, beside, source=source)
         for key, path in files.items():
             features = {name: scores[key] for name, scores in beside.items() if key in scores}
+            own = replace(source, features=features)
             with open_lines(path, rules=source.rules) as lines:
-                for found in self._one(lines, key, source, features, file=path.name):
+                for found in self._one(lines, key, own, file=path.name):
                     yield filled(found, beside, notices=source.notices)
 
     def _one(
-        self,
-        lines: Lines,
-        key: str,
-        source: Source,
-        features: Mapping[str, Path],
-        *,
-        file: str = "",
+        self, lines: Lines, key: str, source: Source, *, file: str = ""
     ) -> Iterator[NbestList]:
         rows = [self.row(line, key) for line in lines]
         if any(isinstance(row, Row) for row in rows):
-            yield from self._gathered(rows, source, lines.name, features=features, file=file)
+            yield from self._gathered(rows, source, lines.name, file=file)
             return
         if not source.allow_missing:
             raise DataError(

@@ -95,7 +95,12 @@ def read_references(
         return {id: _words(text, f"{name}:{n}", notices=notices) for id, (n, text) in pairs}
     found: dict[str, tuple[str, ...]] = {}
     for number, id, text in _entries(form, lines, name=name):
-        if form == "stm" and not _is_scored(text, f"{name}:{number}", may_lack=allow_missing):
+        if form == "stm" and _is_ignored(text):
+            if not allow_missing:
+                raise DataError(
+                    f"{name}:{number}: {shown(text.strip())}; expected the words that were said; "
+                    "--allow-missing leaves such out"
+                )
             notices.pass_over("segments that are not to be scored", 1)
             continue
         if id in found:
@@ -110,9 +115,8 @@ def read_references(
             )
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
-    else:
-        notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))
-        notices.pass_over("references without a list", len(set(found) - set(ids)))
+    notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))
+    notices.pass_over("references without a list", len(set(found) - set(ids)))
     return {id: found[id] for id in ids if id in found}
 
 
@@ -130,18 +134,6 @@ def require_references(path: str | Path, *, rules: LineRules) -> None:
         raise DataError(f"{display_name(path)}: empty; expected references")
 
 
-def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
-    """Whether an STM segment is scored; `may_lack` allows segments that are not."""
-    if _is_ignored(text):
-        if may_lack:
-            return False
-        raise DataError(
-            f"{where}: {shown(text.strip())}; expected the words that were said; --allow-missing "
-            "leaves such out"
-        )
-    return True
-
-
 def _is_ignored(text: str) -> bool:
     return text.casefold().split() == [NOT_SCORED]
 
@@ -156,16 +148,14 @@ def own_references(
     Raises:
         DataError: a list that holds none.
     """
+    for nbest in lists:
+        if nbest.reference is None and not allow_missing:
+            raise DataError(
+                f"list {nbest.id!r}: no reference in it; give a file with --refs, or leave such "
+                "lists out with --allow-missing"
+            )
     references = {each.id: each.reference for each in lists if each.reference is not None}
-    if not allow_missing:
-        for nbest in lists:
-            if nbest.reference is None:
-                raise DataError(
-                    f"list {nbest.id!r}: no reference in it; give a file with --refs, or leave "
-                    "such lists out with --allow-missing"
-                )
-    else:
-        notices.pass_over(WITHOUT_REFERENCE, len(lists) - len(references))
+    notices.pass_over(WITHOUT_REFERENCE, len(lists) - len(references))
     return references
 
 

@@ -82,7 +82,6 @@ def check_not_reported(
 
 
 def _hashes(lists: Sequence[NbestList], references: References, *, has_ids: bool) -> list[str]:
-    """The hash of every list, sorted."""
     return sorted(_hash(nbest, references.get(nbest.id, ()), has_id=has_ids) for nbest in lists)
 
 

@@ -57,7 +57,7 @@ class Rescored:
     scores: tuple[float, ...] = ()  # the feature `charlm` of each, in nats; empty: none to write
     totals: tuple[float, ...] = ()  # Σ weight·feature of each; empty: not weighed
     # Indices of the hypotheses, best first; ties as `tie_order` has them. Empty: the list's order.
-    order: tuple[int, ...] = field(default=())
+    order: tuple[int, ...] = ()
     # Hypotheses represented by an earlier one with the same words, whose total they share.
     merged: frozenset[int] = frozenset()
     # With several models: the scores of each, by its name; `scores` are those of the first.
@@ -72,5 +72,4 @@ class Rescored:
 
     @property
     def best(self) -> Hypothesis:
-        """The winner."""
         return self.nbest.hypotheses[self.ranking[0]]

@@ -17,7 +17,6 @@ from charlm.text.io.files import display_name, open_bytes
 from charlm.text.io.lines import LIST, UTF8, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
-UNSEEN = Sample("-", (), ())  # of a source that was opened without reading ahead
 MAX_DEPTH = 4  # of files in a folder: DECODE/logdir/output.1/1best_recog/text is the deepest
 
 
@@ -119,7 +118,7 @@ class OpenSource(Source):
     """A source whose file is open already, mostly since its beginning has been looked at."""
 
     lines: Lines | None = None  # None for a folder
-    sample: Sample = UNSEEN
+    sample: Sample = Sample("-", (), ())  # where it was opened without reading ahead
 
 
 @contextmanager

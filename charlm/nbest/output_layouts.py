@@ -137,10 +137,8 @@ def write_best(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:
     Raises:
         DataError: an id or a word that the layout cannot hold, or a list without hypotheses.
     """
-    begun = layout != "tsv"
-    for item in lists:
-        if not begun:
-            begun = True
+    for number, item in enumerate(lists):
+        if layout == "tsv" and number == 0:
             yield Piece("", "\t".join(HEADER) + "\n")
         if not item.nbest.hypotheses:
             raise DataError(f"list {item.nbest.id!r}: found no hypothesis; expected at least one")

@@ -45,7 +45,6 @@ class NgramScorer:
         ]
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """None: every sentence stands on its own."""
         return None
 
 
@@ -80,7 +79,6 @@ class MixedScorer:
         return results
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """What each scorer remembers."""
         memories = self._memories(memory)
         return tuple(
             scorer.remember(sentence, memory=each)
@@ -125,7 +123,6 @@ class SameWords:
         return scores
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """What the scorer remembers."""
         return self.scorer.remember(sentence, memory=memory)
 
 

@@ -289,11 +289,9 @@ def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[s
 
 
 def _candidates(word: str, rules: Sequence[Rule]) -> Iterator[str]:
-    first, *rest = rules
+    first, *second = rules
     for candidate in first(word):
-        if rest and candidate == word:
-            continue
-        for rule in rest:
-            yield from rule(candidate)
-        if not rest:
+        if not second:
             yield candidate
+        elif candidate != word:
+            yield from second[0](candidate)

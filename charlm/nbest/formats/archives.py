@@ -27,7 +27,6 @@ class Value(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The value without the blanks around it."""
         return self.tail.strip(" \t")
 
 

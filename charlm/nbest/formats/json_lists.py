@@ -187,7 +187,6 @@ class JsonFormat(Format):
             yield from self.lists(lines, source)
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        """The lists in these lines."""
         once, number = ids_once(), 1
         passed: list[str] = []
         for record in self.records(lines):
@@ -231,7 +230,6 @@ class JsonFormat(Format):
             yield Piece("", self._rest)
 
     def text(self, item: Rescored, *, reranked: bool) -> str:
-        """The record of a list as it is written."""
         found = item.nbest.original
         assert isinstance(found, JsonList)
         order = item.ranking if reranked else range(len(item.nbest.hypotheses))

@@ -66,10 +66,8 @@ class JsonlFormat(JsonFormat, TemplateFormat):
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
         """The lists, in the form of the first line."""
-        first = lines.peek()
-        while first is not None and not first.text.strip(BLANKS):
+        while (first := lines.peek()) is not None and not first.text.strip(BLANKS):
             next(lines)
-            first = lines.peek()
         if first is None:
             return
         if "hyps" in _object(first):

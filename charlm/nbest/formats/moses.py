@@ -46,7 +46,7 @@ class MosesFormat(TemplateFormat):
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         original = hypothesis.original
-        assert isinstance(original, _Fields)
+        assert isinstance(original, tuple)
         if score is None:
             return BAR.join(original)
         refuse_twice(hypothesis)
@@ -68,10 +68,6 @@ def _with_zeros(nbest: NbestList) -> NbestList:
         zeros.pop(score, None)
     hypotheses = (replace(each, features={**zeros, **each.features}) for each in nbest.hypotheses)
     return replace(nbest, hypotheses=tuple(hypotheses))
-
-
-class _Fields(tuple[str, ...]):
-    """The fields of a line, as they stand between the bars."""
 
 
 def _row(line: Line) -> Row | OtherLine:
@@ -98,7 +94,7 @@ def _row(line: Line) -> Row | OtherLine:
                 "is the field behind the features; rename its label"
             )
         features[name] = number(value, f"{line.place}: feature {name!r}")
-    return Row(line, key, plain_words(fields[1], line.place), features, _Fields(original))
+    return Row(line, key, plain_words(fields[1], line.place), features, tuple(original))
 
 
 def _whole(fields: Sequence[str]) -> list[str]:

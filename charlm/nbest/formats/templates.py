@@ -67,7 +67,6 @@ class TemplateFormat(Format):
             yield Piece(template_of(item).file, self.filled(item, reranked=reranked))
 
     def filled(self, item: Rescored, *, reranked: bool) -> str:
-        """The text of a list within its template."""
         template, hypotheses = template_of(item), item.nbest.hypotheses
         texts = [""] * len(hypotheses)
         order = item.ranking if reranked else range(len(hypotheses))

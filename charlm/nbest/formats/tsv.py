@@ -31,7 +31,7 @@ COUNTS = ("word", "words")  # a number if another column is the text
 SKIPPED = "-"  # names a column without meaning; pandas leaves its index column without a name
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # nats per unit
 MISSING = ("NA", "")  # how R and pandas write missing values
-MAX_RANK_DIGITS = 10
+RANK = re.compile("[0-9]{1,9}")
 TRN_ID = re.compile(r"\([^()]*[0-9][^()]*\)")  # behind a text and a TAB, as ESPnet writes it
 
 
@@ -212,7 +212,7 @@ def _row(line: Line, fields: Fields, cells: _Cells) -> Row:
 
 
 def _rank(field: str, place: str) -> int:
-    if not (field.isascii() and field.isdecimal() and len(field) < MAX_RANK_DIGITS):
+    if not RANK.fullmatch(field):
         raise DataError(
             f"{place}: column 'rank': found {field[:40]!r}; expected a whole number; "
             "name the columns with --columns, '-' for one without meaning"
@@ -276,7 +276,7 @@ def _are_ranks(pairs: Sequence[Sequence[str]]) -> bool:
     ranks: dict[str, list[int]] = {}
     for key, *rest in pairs:
         if rest and not is_comment(key):
-            if not (rest[0].isascii() and rest[0].isdecimal() and len(rest[0]) < MAX_RANK_DIGITS):
+            if not RANK.fullmatch(rest[0]):
                 return False
             ranks.setdefault(key, []).append(int(rest[0]))
     firsts = {found[0] for found in ranks.values()}

@@ -78,7 +78,6 @@ class ErrorRate(Metric):
 
     @property
     def signature(self) -> str:
-        """Name, case and jiwer's version."""
         return f"{self.name}|case:mixed|jiwer:{version('jiwer')}"
 
     def errors(self, sums_NK: Ints) -> Floats:
@@ -112,7 +111,6 @@ class CharacterErrorRate(ErrorRate):
 
 
 def _edits(chunks: Sequence[jiwer.AlignmentChunk]) -> tuple[int, int, int]:
-    """Substitutions, deletions, insertions."""
     sizes = {"substitute": 0, "delete": 0, "insert": 0, "equal": 0}
     for chunk in chunks:
         # Only an insertion has nothing in the reference.

@@ -68,7 +68,6 @@ class Problem:
         return sums_K
 
     def error(self, weights_F: Floats) -> float:
-        """The error rate of the winners."""
         return float(self.rates(self.sums(self.winners(weights_F))[None])[0])
 
     def spreads(self) -> Floats:

@@ -26,13 +26,7 @@ from typing import Any, BinaryIO, Protocol, cast
 from charlm.errors import DataError
 from charlm.settings import MAX_NESTING
 from charlm.text.io.atomic import naming, replacing
-from charlm.text.io.paths import (
-    OTHERWISE_PACKED,
-    PACKED,
-    require_file_or_new,
-    stream_of,
-    target_of,
-)
+from charlm.text.io.paths import OTHERWISE_PACKED, PACKED, require_file_or_new, stream_of, target_of
 
 GZIP = b"\x1f\x8b"
 # What unpacks a stream, of which a file may hold several.

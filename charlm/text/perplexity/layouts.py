@@ -61,13 +61,11 @@ def _srilm_tags(sentence: ScoredSentence) -> list[str]:
     """[nn] for a neural model; else the n-gram's length, or [OOV] for probability 0."""
     if sentence.matches is None:
         return ["nn"] * len(sentence.log10_probs)
-    is_oov = [
-        log10_prob == -math.inf and not is_known
-        for log10_prob, is_known in zip(sentence.log10_probs, sentence.known_tokens, strict=True)
-    ]
+    lengths = sentence.matches.lengths
+    tokens = zip(sentence.log10_probs, sentence.known_tokens, lengths, strict=True)
     return [
-        "OOV" if oov else f"{length}gram"
-        for oov, length in zip(is_oov, sentence.matches.lengths, strict=True)
+        "OOV" if log10_prob == -math.inf and not is_known else f"{length}gram"
+        for log10_prob, is_known, length in tokens
     ]
 
 

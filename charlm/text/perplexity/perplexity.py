@@ -75,12 +75,11 @@ def log10_sums(log10_probs: Iterable[float], known: Iterable[bool]) -> Log10Sums
     """The sums over some tokens; `known` tells for each whether it is not `<unk>`."""
     pairs = list(zip(log10_probs, known, strict=True))
     finite = [(value, is_known) for value, is_known in pairs if value != -math.inf]
-    n_unknown = sum(not is_known for _, is_known in pairs)
     return Log10Sums(
         math.fsum(value for value, _ in finite),
         math.fsum(value for value, is_known in finite if not is_known),
         len(pairs) - len(finite),
-        n_unknown - sum(not is_known for _, is_known in finite),
+        sum(value == -math.inf and not is_known for value, is_known in pairs),
     )
 
 

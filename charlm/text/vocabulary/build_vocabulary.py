@@ -23,12 +23,7 @@ from charlm.text.io.paths import require_place, stream_of
 from charlm.text.vocabulary.counts import CountedText, count_file
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
 from charlm.text.vocabulary.vocab_options import VocabOptions
-from charlm.text.vocabulary.vocabulary import (
-    Inventory,
-    inventory_of,
-    load_inventory,
-    with_words,
-)
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory, with_words
 from charlm.text.vocabulary.word_lists import read_word_list
 
 N_LONGEST = 5

@@ -302,9 +302,6 @@ def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]
     """Number, id and text of STM's segments; empty if the lines are something else.
 
     They are STM only if all have times, and these cannot be mere digits that were spoken.
-
-    Raises:
-        DataError: a line after STM's comments that is not a segment.
     """
     full = [(n, line) for n, line in lines if line.strip(" \t")]
     found = [(n, line, STM.fullmatch(line)) for n, line in full if line[:2] != COMMENT]
@@ -361,11 +358,7 @@ def _table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:
 def _table_entries(
     form: Literal["tsv", "csv"], lines: Iterable[Line], *, name: str
 ) -> Iterator[Entry]:
-    """The references of a table, from its column `ref`, or `text` if there is none.
-
-    Raises:
-        DataError: a row that does not fit the table, or columns that cannot be identified.
-    """
+    """The references of a table, from its column `ref`, or `text` if there is none."""
     table = CsvFormat() if form == "csv" else TsvFormat()
     columns = None
     rows = table.records(ListLine(number, text, f"{name}:{number}") for number, text in lines)

@@ -97,11 +97,6 @@ class _Block(NamedTuple):
 
 
 def _marked(line: Line) -> _Marked:
-    """The parts of a line.
-
-    Raises:
-        DataError: the line is neither from fairseq nor from its log.
-    """
     found = MARKED.fullmatch(line.text)
     if found is not None:
         return _Marked(found[1], found[2], found[3] or "")

@@ -173,11 +173,7 @@ class ListBuilder:
 
 
 def _of_all(rows: Sequence[Row], what: str, *, values: Sequence[Said | None]) -> Said | None:
-    """What rows say of their whole list: all the same, or only one of them says something.
-
-    Raises:
-        DataError: a row that contradicts an earlier one.
-    """
+    """What rows say of their whole list: all the same, or only one of them says something."""
     said: Said | None = None
     for row, value in zip(rows, values, strict=True):
         if said and value and value != said:

@@ -31,10 +31,6 @@ class NewScores:
     """The language scores of a rescored lattice's arcs and ends, in nats."""
 
     def __init__(self, expanded: ExpandedLattice) -> None:
-        """
-        Raises:
-            ConfigError: the weight of the acoustic scores is not above 0.
-        """
         self.expanded = expanded
         self.place = expanded.lattice.place
         self.am = require_acoustic(expanded.weighing.weights, place=self.place)

@@ -226,9 +226,6 @@ def _alone_in(out: Path) -> Iterator[None]:
     """Hold the system's lock on the folder itself, which ends with the process.
 
     Of two processes that write into one folder the later would replace what the other made.
-
-    Raises:
-        DataError: another process holds it.
     """
     folder = os.open(out, os.O_RDONLY)
     try:

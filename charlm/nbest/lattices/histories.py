@@ -175,8 +175,6 @@ def log_probs_of(models: Mapping[str, Histories], requests: Sequence[Request]) -
         DataError: a model gives a word no finite log-probability.
     """
     answers = np.empty((len(requests), len(models)))
-    if not requests:
-        return answers
     for column, (name, model) in enumerate(models.items()):
         answers[:, column] = model.log_probs(requests)
         lost = np.flatnonzero(~np.isfinite(answers[:, column]))

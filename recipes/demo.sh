@@ -48,3 +48,4 @@ run charlm train --arch char-small --data "$demo/corpus" --vocab "$demo/vocab.js
   --out "$demo/run" $training
 run charlm eval --model "$demo/run" --data "$demo/corpus" --split test --state both
 run charlm nn function string return unhelpfully looooook --model "$demo/run" -k 5
+run charlm next this method returns --model "$demo/run" -k 5

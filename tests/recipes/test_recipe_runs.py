@@ -19,7 +19,7 @@ Tree = Any  # the class of conftest.py, which tests cannot import
 Done = subprocess.CompletedProcess[str]
 
 
-STEPS = ["prep", "vocab", "train", "eval", "nn"]
+STEPS = ["prep", "vocab", "train", "eval", "nn", "next"]
 
 
 def commands(done: Done) -> list[str]:

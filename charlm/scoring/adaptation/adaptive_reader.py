@@ -1,11 +1,12 @@
 """A model that reads a stream and adapts to it, one segment at a time.
 
 A token is scored before anything is learned from it. The reader changes the model that it is given:
-callers that need the trained model must pass a copy, or restore it.
+callers that need the trained model read with a copy (`of_copy`), or restore it.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,10 @@ from torch import Tensor
 from charlm.errors import ConfigError
 from charlm.model.contract import State, detached
 from charlm.model.language_model import LanguageModel
+from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.adaptation.adapt_options import Adapt, Rates, shown_rates
-from charlm.scoring.adaptation.dynamic import DynamicWeights, Squares
+from charlm.scoring.adaptation.dynamic import DynamicWeights
+from charlm.scoring.adaptation.mean_squares import MeanSquaredGradients
 from charlm.scoring.adaptation.neural_cache import Positions, with_cache
 from charlm.scoring.likelihood.nll import (
     CHUNK_POSITIONS,
@@ -31,8 +34,6 @@ from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
-VectorsOf = Callable[[Ids, Sequence[str]], Tensor]  # vectors of forms, as from `FormVectors.of`
-
 
 @dataclass(frozen=True)
 class Adaptation:
@@ -40,8 +41,7 @@ class Adaptation:
 
     mode: Adapt
     rates: Rates
-    squares: Squares | None = None  # None: plain gradient steps
-    squares_sha256: str = ""
+    squares: MeanSquaredGradients | None = None  # None: plain gradient steps
 
     @property
     def moves(self) -> bool:
@@ -58,7 +58,8 @@ class Adaptation:
         """The mode and its rates, as they stand in a signature."""
         steps = ""
         if self.mode != "cache":
-            steps = f",squares={self.squares_sha256[:HASH_DIGITS] or 'none'}"
+            sha256 = self.squares.train_sha256[:HASH_DIGITS] if self.squares else "none"
+            steps = f",squares={sha256}"
         return f"{self.mode}({shown_rates(self.mode, self.rates)}{steps})"
 
 
@@ -72,9 +73,9 @@ class AdaptiveReader:
         *,
         adaptation: Adaptation,
         oov_input: str = "unk",
-        vectors_of: VectorsOf | None = None,
+        vectors_of: Callable[[Ids, Sequence[str]], Tensor] | None = None,
     ) -> None:
-        """With `vectors_of`, neither the encoder nor the vectors change."""
+        """With `vectors_of`, which stands for `FormVectors.of`, the encoder does not change."""
         self.model, self.inventory, self.adaptation = model.eval(), inventory, adaptation
         self.weights: DynamicWeights | None = None
         self.remembered: Positions | None = None
@@ -85,8 +86,8 @@ class AdaptiveReader:
                 for name, parameter in model.named_parameters()
                 if is_changing or not name.startswith("encoder.")
             }
-            rates, squares = adaptation.rates, adaptation.squares
-            self.weights = DynamicWeights(moved, rates=rates, squares=squares)
+            squares = adaptation.squares.tensors if adaptation.squares else None
+            self.weights = DynamicWeights(moved, rates=adaptation.rates, squares=squares)
         if vectors_of is None:
             kind = UncachedVectors if is_changing else FormVectors
             vectors_of = kind(model, inventory, oov_input=oov_input).of
@@ -96,6 +97,12 @@ class AdaptiveReader:
         self._at_once = max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // inventory.n_words))
         if self.weights is not None:
             self._at_once = adaptation.rates.segment
+
+    @classmethod
+    def of_copy(cls, run: LoadedRun, adaptation: Adaptation) -> "AdaptiveReader":
+        """A reader with a model of its own: the run's stays as it is."""
+        model, oov_input = deepcopy(run.model), run.oov_input
+        return cls(model, run.inventory, adaptation=adaptation, oov_input=oov_input)
 
     def restart(self) -> None:
         """Forget everything that was read."""

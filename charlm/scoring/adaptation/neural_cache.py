@@ -22,14 +22,6 @@ class Positions(NamedTuple):
     h_NH: Tensor
     words_N: Tensor
 
-    def followed_by(self, other: "Positions") -> "Positions":
-        """These positions, then the others."""
-        return Positions(*(torch.cat(pair) for pair in zip(self, other, strict=True)))
-
-    def last(self, n: int) -> "Positions":
-        """The last n positions, or all if there are fewer."""
-        return Positions(self.h_NH[-n:], self.words_N[-n:])
-
 
 def with_cache(
     nll_N: Tensor, own: Positions, *, before: Positions | None, rates: Rates
@@ -39,13 +31,13 @@ def with_cache(
     Each position sees the `rates.size` positions before it, whether in `before` or in its own
     chunk.
     """
-    seen = own if before is None else before.followed_by(own)
+    seen = own if before is None else Positions(*map(torch.cat, zip(before, own, strict=True)))
     n_before = len(seen.words_N) - len(own.words_N)
     others_M = torch.arange(len(seen.words_N), device=own.words_N.device)
     own_N1 = others_M[n_before:, None]
     is_seen_NM = (others_M < own_N1) & (others_M >= own_N1 - rates.size)
     mixed_N = mixed(nll_N, own, seen=seen, is_seen_NM=is_seen_NM, rates=rates)
-    return mixed_N, seen.last(rates.size)
+    return mixed_N, Positions(*(each[-rates.size :] for each in seen))
 
 
 def mixed(

@@ -1,7 +1,6 @@
 """Opening a run's adaptation as the options ask, and choosing its rates on a valid.txt."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,9 +70,7 @@ def opened_adaptation(
                 f"{run.path}: no mean squared gradients ({SQUARES}): plain gradient steps; charlm "
                 "eval --adapt dynamic --data DIR makes them once, of the train.txt of the training"
             )
-    found = Adaptation(mode, PLAIN if squares is None else Rates())
-    if squares is not None:
-        found = replace(found, squares=squares.tensors, squares_sha256=squares.train_sha256)
+    found = Adaptation(mode, PLAIN if squares is None else Rates(), squares)
     if rates == CHOOSE:
         return _with_chosen(run, found, data=data, tell=tell)
     kept = _kept_rates(run).get(_key(found), found.rates)
@@ -120,12 +117,7 @@ def _with_chosen(
     ids = np.concatenate(pieces)
 
     def measure(rates: Rates) -> float:
-        reader = AdaptiveReader(
-            deepcopy(run.model),
-            run.inventory,
-            adaptation=replace(adaptation, rates=rates),
-            oov_input=run.oov_input,
-        )
+        reader = AdaptiveReader.of_copy(run, replace(adaptation, rates=rates))
         state = run.model.context.initial_state(1)
         try:
             nlls, _ = reader.continued_nll(ids, spellings=encoder.spellings, state=state)

@@ -4,7 +4,6 @@ The first process reads the texts; the others help with sentences.
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,10 +40,7 @@ class AdaptiveBlocks:
     def __init__(self, run: LoadedRun, adaptation: Adaptation, *, options: EvaluateOptions) -> None:
         self.precision, self._device = options.precision, next(run.model.parameters()).device
         self.readers = {
-            state: AdaptiveReader(
-                deepcopy(run.model), run.inventory, adaptation=adaptation, oov_input=run.oov_input
-            )
-            for state in options.states(run)
+            state: AdaptiveReader.of_copy(run, adaptation) for state in options.states(run)
         }
         self._initial = run.model.context.initial_state(1)
         self._carried = self._initial

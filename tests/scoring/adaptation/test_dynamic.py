@@ -15,6 +15,7 @@ from charlm.model.language_model import LanguageModel
 from charlm.scoring.adaptation.adapt_options import Rates
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.adaptation.dynamic import EPSILON, DynamicWeights
+from charlm.scoring.adaptation.mean_squares import MeanSquaredGradients
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
@@ -78,7 +79,8 @@ def test_the_weights_move_as_the_papers_equation_says(has_squares: bool) -> None
                 move = move / (roots[name] + EPSILON)
             now[name] = now[name] + back - move
 
-    adaptation = Adaptation("dynamic", rates, squares if has_squares else None)
+    kept = MeanSquaredGradients(squares, "") if has_squares else None
+    adaptation = Adaptation("dynamic", rates, kept)
     reader = AdaptiveReader(model, inventory, adaptation=adaptation)
     found, _ = reader.continued_nll(ids, spellings=spellings, state=model.context.initial_state(1))
     assert found.tolist() == pytest.approx(expected, rel=1e-6)

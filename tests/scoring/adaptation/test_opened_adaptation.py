@@ -82,7 +82,8 @@ def test_mean_squares_are_made_once_of_the_training_text_and_the_run_is_not_chan
     again = opened(run, mode="both", rates="", tell=told.append)
     assert len(told) == 1
     assert first and again and first.squares and again.squares
-    assert all(torch.equal(first.squares[name], square) for name, square in again.squares.items())
+    kept = first.squares.tensors
+    assert all(torch.equal(kept[name], each) for name, each in again.squares.tensors.items())
     assert first.shown == again.shown.replace("both", "dynamic").replace(
         ",size=500,theta=1,lambda=0.1", ""
     )

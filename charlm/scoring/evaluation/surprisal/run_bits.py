@@ -55,14 +55,7 @@ class RunBits(TokenModel):
         with autocast(next(run.model.parameters()).device, precision):
             self._vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
         self.adaptation = "" if adaptation is None else adaptation.shown
-        self._reader: AdaptiveReader | None = None
-        if adaptation is not None:
-            self._reader = AdaptiveReader(
-                copy.deepcopy(run.model),
-                run.inventory,
-                adaptation=adaptation,
-                oov_input=run.oov_input,
-            )
+        self._reader = None if adaptation is None else AdaptiveReader.of_copy(run, adaptation)
 
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool

@@ -66,11 +66,6 @@ def _nucleus(weights_NV: Tensor, top_p: float) -> Tensor:
     return torch.zeros_like(weights_NV).scatter_(1, words_NV, kept_NV)
 
 
-def draw(weights_NV: Tensor, uniforms_N: Tensor) -> Tensor:
-    """One word per row in proportion to its weights, shape (N,), for numbers in [0, 1)."""
-    return draw_several(weights_NV, uniforms_N[:, None])[:, 0]
-
-
 @torch.no_grad()
 def draw_several(weights_NV: Tensor, uniforms_NK: Tensor) -> Tensor:
     """K words per row in proportion to its weights, shape (N, K), for numbers in [0, 1).

@@ -22,10 +22,6 @@ class OnnxPosition(NamedTuple):
     log_probs_NV: Vectors
     state: State
 
-    def gather(self, rows: Rows) -> "OnnxPosition":
-        """These rows, in this order; a row may occur several times."""
-        return OnnxPosition(self.log_probs_NV[rows], tuple(leaf[rows] for leaf in self.state))
-
 
 class OnnxSteps:
     """Takes rows one word further; words outside the vocabulary are read as the run reads them."""
@@ -42,11 +38,12 @@ class OnnxSteps:
     def start(self, n: int, *, state: State | None = None) -> OnnxPosition:
         """`n` rows that have read `</s>` alone, or `</s>` after what `state`, one row, has read."""
         begun = self._stepped(state or self.model.initial_state(1), [END_WORD])
-        return begun.gather(np.zeros(n, np.int64))
+        return self.gather(begun, np.zeros(n, np.int64))
 
     def gather(self, position: OnnxPosition, rows: Rows) -> OnnxPosition:
         """These rows, in this order; a row may occur several times."""
-        return position.gather(rows)
+        log_probs_NV, state = position
+        return OnnxPosition(log_probs_NV[rows], tuple(leaf[rows] for leaf in state))
 
     def log_probs(self, position: OnnxPosition, *, rows: Rows, words: Rows) -> Floats:
         """The log-probability of one word for each of `rows`."""
@@ -57,7 +54,7 @@ class OnnxSteps:
     ) -> OnnxPosition:
         """The rows after one more form each."""
         if not len(rows):
-            return position.gather(rows)
+            return self.gather(position, rows)
         return self._stepped(tuple(leaf[rows] for leaf in position.state), tokens)
 
     def distribution(self, position: OnnxPosition) -> Floats:

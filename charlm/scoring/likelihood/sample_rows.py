@@ -15,7 +15,7 @@ from torch import Tensor
 
 from charlm.errors import broken_model
 from charlm.model.contract import State, merge_states
-from charlm.scoring.likelihood.draw import Shape, draw, generator_of
+from charlm.scoring.likelihood.draw import Shape, draw_several, generator_of
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
@@ -61,8 +61,8 @@ def drawn(
     """
     if not torch.isfinite(log_probs_BV.amax(dim=-1)).all():  # NaN wins every comparison
         raise broken_model(source)
-    numbers_B = torch.tensor([each.random() for each in generators], dtype=torch.float64)
-    return draw(shape.weights(log_probs_BV), numbers_B.to(log_probs_BV.device))
+    numbers_B1 = torch.tensor([[each.random()] for each in generators], dtype=torch.float64)
+    return draw_several(shape.weights(log_probs_BV), numbers_B1.to(log_probs_BV.device))[:, 0]
 
 
 @dataclass(frozen=True)

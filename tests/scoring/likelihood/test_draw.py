@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from charlm.errors import ConfigError
-from charlm.scoring.likelihood.draw import Shape, draw, generator_of
+from charlm.scoring.likelihood.draw import Shape, draw_several, generator_of
 
 FOUR = torch.tensor([[0.1, 0.2, 0.3, 0.4]])
 
@@ -77,8 +77,8 @@ def test_a_number_gives_the_word_whose_share_of_the_cumulative_sum_it_falls_into
     weights = rng.random((50, n_words)).astype(np.float32) * (rng.random((50, n_words)) < 0.6)
     weights[:, rng.integers(n_words)] += 0.1  # no row of zeros
     numbers = np.concatenate([[0.0, 1 - 1e-16], rng.random(48)])
-    words = draw(torch.from_numpy(weights), torch.from_numpy(numbers)).tolist()
-    for row, number, word in zip(weights.astype(float), numbers, words, strict=True):
+    found = draw_several(torch.from_numpy(weights), torch.from_numpy(numbers)[:, None])
+    for row, number, (word,) in zip(weights.astype(float), numbers, found.tolist(), strict=True):
         sums = np.cumsum(row)
         slow = int(np.argmax(sums > number * sums[-1] * (1 - 1e-12)))
         assert word == slow
@@ -87,8 +87,8 @@ def test_a_number_gives_the_word_whose_share_of_the_cumulative_sum_it_falls_into
 
 def test_words_are_drawn_as_often_as_their_weights_say() -> None:
     numbers = (torch.arange(10_000, dtype=torch.float64) + 0.5) / 10_000
-    words = draw(FOUR.expand(10_000, 4) * 7, numbers)
-    assert torch.bincount(words).tolist() == [1000, 2000, 3000, 4000]
+    words = draw_several(FOUR.expand(10_000, 4) * 7, numbers[:, None])
+    assert torch.bincount(words[:, 0]).tolist() == [1000, 2000, 3000, 4000]
 
 
 def test_each_row_of_a_seed_has_numbers_of_its_own() -> None:

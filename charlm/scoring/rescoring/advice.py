@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from charlm.nbest.features import OOV, WORDS
+from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
@@ -16,10 +17,7 @@ def advice_on(result: RescoringResult) -> list[str]:
     """Sentences for the user about a result, the most serious first; empty if all is well."""
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
     return [
-        *_on_case(result),
-        *_on_characters(result),
-        *_on_noise(result),
-        *_on_optional_words(result),
+        *_on_words(result.notices),
         *_on_weights(result),
         *_on_means(result),
         *_on_order(result),
@@ -29,52 +27,36 @@ def advice_on(result: RescoringResult) -> list[str]:
     ]
 
 
-def _on_case(result: RescoringResult) -> list[str]:
-    """On references in another case, which makes error rates meaningless."""
-    share = result.notices.share_in_case
-    if share < OTHER_CASE:
-        return []
-    return [
-        f"{share:.0%} of the words that the lists share with their references differ from them in "
-        "case, and count as errors: the rates tell nothing; write both in one case (--lower is of "
-        "what models read)"
-    ]
-
-
-def _on_characters(result: RescoringResult) -> list[str]:
-    """On words that look like those of the references, and count as errors."""
-    n_words = result.notices.n_in_other_characters
-    if not n_words:
-        return []
-    return [
-        f"{n_words} words of the first hypotheses differ from their references' in Unicode form "
-        "(NFC, NFD), apostrophe (\u2019, ') or what nobody sees (soft hyphens) alone, and count as "
-        "errors: write both alike"
-    ]
-
-
-def _on_noise(result: RescoringResult) -> list[str]:
-    """On noise in the lists that a transcriber leaves out, and each of which is an error."""
-    found = result.notices.noise_without_reference
-    if not found:
-        return []
-    more = f" and {len(found) - N_NAMED} more" if len(found) > N_NAMED else ""
-    return [
-        f"no reference has {', '.join(found[:N_NAMED]):.80}{more}: if they are labels of noise, "
-        "the rates count each as a wrong word, and SRILM's do not; take them out of the lists"
-    ]
-
-
-def _on_optional_words(result: RescoringResult) -> list[str]:
-    """On words of references that sclite, and not charlm, lets hypotheses leave out."""
-    n_words = result.notices.n_optional
-    if not n_words:
-        return []
-    return [
-        f"{n_words} words of the references stand in parentheses, as (uh): to sclite each is right "
-        "without them, and so is none in its place, and here both are errors; take these words, "
-        "or their parentheses, out of the references"
-    ]
+def _on_words(notices: Notices) -> list[str]:
+    """On words of lists and references that count as errors for how they are written."""
+    notes = []
+    if notices.share_in_case >= OTHER_CASE:
+        notes.append(
+            f"{notices.share_in_case:.0%} of the words that the lists share with their references "
+            "differ from them in case, and count as errors: the rates tell nothing; write both in "
+            "one case (--lower is of what models read)"
+        )
+    if notices.n_in_other_characters:
+        notes.append(
+            f"{notices.n_in_other_characters} words of the first hypotheses differ from their "
+            "references' in Unicode form (NFC, NFD), apostrophe (\u2019, ') or what nobody sees "
+            "(soft hyphens) alone, and count as errors: write both alike"
+        )
+    noise = notices.noise_without_reference
+    if noise:
+        more = f" and {len(noise) - N_NAMED} more" if len(noise) > N_NAMED else ""
+        notes.append(
+            f"no reference has {', '.join(noise[:N_NAMED]):.80}{more}: if they are labels of "
+            "noise, the rates count each as a wrong word, and SRILM's do not; take them out of the "
+            "lists"
+        )
+    if notices.n_optional:  # sclite, and not charlm, lets hypotheses leave them out
+        notes.append(
+            f"{notices.n_optional} words of the references stand in parentheses, as (uh): to "
+            "sclite each is right without them, and so is none in its place, and here both are "
+            "errors; take these words, or their parentheses, out of the references"
+        )
+    return notes
 
 
 def _on_weights(result: RescoringResult) -> list[str]:

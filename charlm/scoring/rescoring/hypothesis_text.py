@@ -37,13 +37,12 @@ class TextCounts:
 
     def remedies(self, is_known: Known) -> tuple[Remedy, ...]:
         """The options that would make many of the most frequent unknown words known."""
-
-        def is_known_or_gone(word: str) -> bool:
-            return not word or is_known(word)  # punctuation goes, and is unknown no longer
-
-        looked_at = self.unknown.most_common(N_LOOKED_AT)
-        n_unknown = self.n_unknown
-        found, _ = explained(looked_at, is_known_or_gone, rules=LIST_RULES, n_unknown=n_unknown)
+        found, _ = explained(
+            self.unknown.most_common(N_LOOKED_AT),
+            lambda word: not word or is_known(word),  # punctuation goes, and is unknown no longer
+            rules=LIST_RULES,
+            n_unknown=self.n_unknown,
+        )
         return tuple(each for each in found if each.is_advised)
 
     def to_dict(self) -> dict[str, object]:

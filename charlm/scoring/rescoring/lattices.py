@@ -224,17 +224,13 @@ def _asked(
     read = [token for word in hypothesis.words for token in options.read(word)]
     features = dict(hypothesis.features)
     for name, model in models.items():
-        requests = _requests(hypothesis.words if name == OLD else read)
+        words = hypothesis.words if name == OLD else read
+        histories = accumulate(words, History.then, initial=History())
+        requests = list(zip(histories, [*words, END_WORD], strict=True))
         features[name] = float(model.log_probs(requests).sum())
     if OLD in models:
         features[REST] = features.pop(GRAPH) - features[OLD]
     return replace(hypothesis, features=features)
-
-
-def _requests(words: Sequence[str]) -> list[Request]:
-    """Each word after the words before it, and the end."""
-    histories = accumulate(words, History.then, initial=History())
-    return list(zip(histories, [*words, END_WORD], strict=True))
 
 
 @dataclass

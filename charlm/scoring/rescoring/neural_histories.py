@@ -22,16 +22,11 @@ LEAST_ROWS = 512  # fewer unused states are not worth moving the others
 class NeuralHistories:
     """A neural model at the histories of lattices."""
 
-    def __init__(self, walker: Walker, *, start: Paths | None = None) -> None:
-        """`start` is one path after what was said before; None: a sentence on its own."""
+    def __init__(self, walker: Walker, *, start: Paths) -> None:
+        """`start` is one path, after what was said before."""
         self.walker = walker
-        self._paths = walker.begin() if start is None else start
+        self.paths = start  # those in memory
         self._rows: dict[History, int] = {}  # row 0 is the start, for every root
-
-    @property
-    def n_rows(self) -> int:
-        """States that are in memory."""
-        return len(self._paths)
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
         """As in the `Histories` protocol."""
@@ -40,18 +35,18 @@ class NeuralHistories:
         forms = self.walker.forms
         words = as_words(forms.ids([word for _, word in requests]), forms.inventory.n_words)
         distinct, where = np.unique(rows, return_inverse=True)
-        asked_NH = self._paths.h_NH[torch.from_numpy(distinct).to(forms.device)]
+        asked_NH = self.paths.h_NH[torch.from_numpy(distinct).to(forms.device)]
         return self.walker.log_probs(asked_NH, rows=where, words=words)
 
     def keep(self, histories: Iterable[History]) -> None:
         """As in the `Histories` protocol."""
         live = {self._known(history) for history in histories}
         live = {history for history in live if history.parent is not None}
-        dead = len(self._paths) - 1 - len(live)
+        dead = len(self.paths) - 1 - len(live)
         if dead < max(LEAST_ROWS, len(live)):
             return
         rows = [0, *(self._rows[history] for history in live)]
-        self._paths = self._paths.gather(torch.tensor(rows, device=self.walker.forms.device))
+        self.paths = self.paths.gather(torch.tensor(rows, device=self.walker.forms.device))
         self._rows = {history: row for row, history in enumerate(live, 1)}
 
     def _row(self, history: History) -> int:
@@ -82,9 +77,9 @@ class NeuralHistories:
         parents = [history.parent for history in histories if history.parent is not None]
         rows = np.array([self._row(parent) for parent in parents], np.int64)
         form_ids = self.walker.forms.ids([history.word for history in histories])
-        fresh = self.walker.advance(self._paths, rows=rows, form_ids=form_ids)
-        n_known = len(self._paths)
-        self._paths = _joined(self._paths, fresh)
+        fresh = self.walker.advance(self.paths, rows=rows, form_ids=form_ids)
+        n_known = len(self.paths)
+        self.paths = _joined(self.paths, fresh)
         self._rows.update((history, n_known + i) for i, history in enumerate(histories))
 
 

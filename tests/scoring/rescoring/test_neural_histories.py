@@ -60,7 +60,7 @@ def rescored(
     start: Paths | None = None,
 ) -> list[RescoredLattice]:
     """By the model alone, behind what was said before."""
-    models = {"nn": NeuralHistories(walker, start=start)}
+    models = {"nn": NeuralHistories(walker, start=start or walker.begin())}
     return list(rescore_with(lattices, models, options=options))
 
 
@@ -148,11 +148,12 @@ def test_a_state_is_computed_once_for_all_lattices_and_may_be_forgotten(
     saved_run: Callable[..., Path],
 ) -> None:
     run = loaded(saved_run)
-    model = NeuralHistories(walker_of(run))
+    walker = walker_of(run)
+    model = NeuralHistories(walker, start=walker.begin())
     root = History()
     long = root.then("a").then("b").then("c")
     first = model.log_probs([(long, "d"), (root.then("a"), "b"), (long, END_WORD)])
-    assert model.n_rows == 1 + 3
+    assert len(model.paths) == 1 + 3
     model.keep([root.then("a").then("b")])
     again = model.log_probs([(long, "d"), (root.then("a"), "b"), (long, END_WORD)])
     assert again == pytest.approx(first, abs=1e-5)
@@ -166,12 +167,13 @@ def test_states_that_nobody_goes_on_from_leave_the_memory(
     saved_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("charlm.scoring.rescoring.neural_histories.LEAST_ROWS", 1)
-    model = NeuralHistories(walker_of(loaded(saved_run)))
+    walker = walker_of(loaded(saved_run))
+    model = NeuralHistories(walker, start=walker.begin())
     root = History()
     histories = [root.then(word) for word in "abcdefgh"]
     before = model.log_probs([(history, "a") for history in histories])
     model.keep(histories[6:7])
-    assert model.n_rows == 2  # the start, and the one history that is left
+    assert len(model.paths) == 2  # the start, and the one history that is left
     assert model.log_probs([(histories[6], "a")]) == pytest.approx(before[6:7], abs=1e-6)
     assert model.log_probs([(histories[2], "a")]) == pytest.approx(before[2:3], abs=1e-6)
 

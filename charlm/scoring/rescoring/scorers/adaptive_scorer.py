@@ -57,11 +57,7 @@ class AdaptiveScorer(NeuralScorer):
             vectors_of=self._kept_vectors,
         )
         self._loaded: list[Tensor] | None = None  # the weights that the model has now
-
-    @property
-    def adaptation(self) -> str:
-        shown = self.reader.adaptation.shown
-        return f"{shown} and --context previous" if self.is_carried else shown
+        self.adaptation = adaptation.shown + (" and --context previous" if is_carried else "")
 
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
         return super().score_ids(sentences, memory=self._recalled(memory).state)

@@ -23,7 +23,6 @@ from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.neural_histories import NeuralHistories
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import Ids
-from charlm.text.vocabulary.vocabulary import Inventory
 
 HYPOTHESES_AT_ONCE = 4096
 PLACES_AT_ONCE = 1 << 22  # of a tree, with padding: one very long line stretches all beside it
@@ -58,34 +57,22 @@ class NeuralScorer:
         precision: str = "fp32",
     ) -> None:
         self.walker = walker
+        self.forms = walker.forms
+        self.inventory = walker.forms.inventory  # the model's words and text rules
         self.name = name
         self.at_once = at_once
         self.precision = precision
         self.learned_single_sentences = False  # whether it was trained on single sentences
         self.n_tokens = 0  # scored so far, and their distinct prefixes below
         self.n_prefixes = 0
-
-    @property
-    def forms(self) -> FormCache:
-        """The cache of the forms' vectors."""
-        return self.walker.forms
-
-    @property
-    def adaptation(self) -> str:
-        """How the model adapts to what was chosen; empty: not at all."""
-        return ""
-
-    @property
-    def inventory(self) -> Inventory:
-        """The model's words and text rules."""
-        return self.forms.inventory
+        self.adaptation = ""  # how the model adapts to what was chosen; empty: not at all
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scores of each sentence, from the initial state, or as a continuation of `memory`."""
         self.forms.forget()
         ids = [self.forms.ids(words) for words in sentences]
         log_probs = self.score_ids(ids, memory=memory)
-        known = [(each < self.forms.inventory.n_words) & (each != UNK) for each in ids]
+        known = [(each < self.inventory.n_words) & (each != UNK) for each in ids]
         return [WordLogProbs(*pair) for pair in zip(log_probs, known, strict=True)]
 
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
@@ -122,8 +109,7 @@ class NeuralScorer:
 
     def histories(self, memory: object = None) -> NeuralHistories:
         """States at the histories of lattices, after `memory`."""
-        state: State | None = memory  # type: ignore[assignment]  # ours, from `remember`
-        return NeuralHistories(self.walker, start=self.walker.begin(state))
+        return NeuralHistories(self.walker, start=self.walker.begin(self._start(memory)))
 
     def _start(self, memory: object) -> State:
         if memory is None:

@@ -280,29 +280,23 @@ def on_common_tokens(scores: Sequence[WordScores]) -> list[WordScores]:
 
 
 def _require_same_words(first: WordScores, other: WordScores) -> None:
-    pairs = enumerate(zip(first.words, other.words, strict=False), 1)
-    differing = next(((n, pair) for n, pair in pairs if pair[0] != pair[1]), None)
-    if differing is not None:
-        raise DataError(_difference(first, other, token=differing[0], pair=differing[1]))
+    for token, (one, two) in enumerate(zip(first.words, other.words, strict=False), 1):
+        if one != two:
+            hint = "one text, normalised in one way, is what they must have scored"
+            if UNK_WORD in (one, two):
+                hint = (
+                    "different vocabularies mix only if all are of ARPA files; estimate an n-gram "
+                    "model with --vocab RUN"
+                )
+            raise DataError(
+                f"{first.source} and {other.source}: token {token} is {one!r} in the one and "
+                f"{two!r} in the other; expected the same words; {hint}"
+            )
     if len(first.words) != len(other.words):
         raise DataError(
             f"{first.source} and {other.source}: {len(first.words)} and {len(other.words)} "
             "tokens; expected the same text; is one of them cut?"
         )
-
-
-def _difference(first: WordScores, other: WordScores, *, token: int, pair: tuple[str, str]) -> str:
-    if UNK_WORD in pair:
-        hint = (
-            "different vocabularies mix only if all are of ARPA files; estimate an n-gram model "
-            "with --vocab RUN"
-        )
-    else:
-        hint = "one text, normalised in one way, is what they must have scored"
-    return (
-        f"{first.source} and {other.source}: token {token} is {pair[0]!r} in the one and "
-        f"{pair[1]!r} in the other; expected the same words; {hint}"
-    )
 
 
 def _tuned(scores: Sequence[WordScores]) -> tuple[list[float], int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import Log10s
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 from charlm.scoring.evaluation.comparison.compare_kn_options import (
@@ -105,7 +106,7 @@ class _Contest:
             name=baseline.name,
             n_parameters=None,
             n_ngrams=baseline.model.n_ngrams,
-            n_bytes=baseline.n_bytes,
+            n_bytes=arpa_bytes(baseline.model),  # of a file that is not kept
             seconds=baseline.info.seconds + self.scores.seconds,
             by_state=dict.fromkeys(options.states, figures),
         )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.ngram_counts import CountArray
 from charlm.ngram.source import EstimationPlan, ModelInfo, estimated, parse_pruning
@@ -30,11 +29,6 @@ class KneserNey:
     info: ModelInfo  # its source is the training text
     inventory: Inventory  # the vocabulary
     train_counts: CountArray  # of each word in the mapped training text
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of the model's ARPA file, which is made once for this figure and not kept."""
-        return arpa_bytes(self.model)
 
     @property
     def n_train_tokens(self) -> int:

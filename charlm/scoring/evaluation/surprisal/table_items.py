@@ -110,7 +110,10 @@ def read_items(
         raise ConfigError("no files; expected texts or tables, or - for standard input")
     require_one_stdin(files)
     rules = replace(TEXT, encoding=encoding)
-    formats = [_format_of(path) if format == "auto" else format for path in files]
+    formats = [
+        SUFFIXES.get(unpacked_name(path).suffix, "text") if format == "auto" else format
+        for path in files
+    ]
     if "text" in formats and len(set(formats)) > 1:
         text = display_name(files[formats.index("text")])
         raise ConfigError(
@@ -126,10 +129,6 @@ def read_items(
         raise DataError(f"{names}: no sentence in it; expected one a line, or a table of them")
     columns = tuple(dict.fromkeys(name for item in items for name in item.values))
     return Items(tuple(items), columns, is_text="text" in formats, by_file=tuple(by_file))
-
-
-def _format_of(path: str | Path) -> TableFormat:
-    return SUFFIXES.get(unpacked_name(path).suffix, "text")
 
 
 def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:

@@ -128,7 +128,10 @@ def _export_arpa(options: ExportOptions) -> Export:
     require_arpa_words(run.inventory.words, source=str(run.path))
     train, valid = (_word_ids(split_path(options.data, split), run) for split in ("train", "valid"))
     with autocast(device, precision):
-        made = Approximator(_stream_model(run), options, prune=prune).approximation(train, valid)
+        vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+        carries_state = not is_by_sentence(run.settings)
+        model = StreamModel(vectors, carries_state=carries_state, source=run.path)
+        made = Approximator(model, options, prune=prune).approximation(train, valid)
     write_arpa(made.model, arpa)
     return Export(
         model=run.path,
@@ -158,9 +161,3 @@ def _word_ids(path: Path, run: LoadedRun) -> Ids:
     if not encoded:
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
     return as_words(np.concatenate(encoded), inventory.n_words).astype(np.int32)
-
-
-def _stream_model(run: LoadedRun) -> StreamModel:
-    vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-    carries_state = not is_by_sentence(run.settings)
-    return StreamModel(vectors, carries_state=carries_state, source=run.path)

@@ -106,7 +106,16 @@ def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> 
     run = load_run(path, device=torch.device("cpu"))
     require_exportable(run)
     _make_empty(folder)
-    difference = write_exported(run, folder)
+    part_names = [f"{place} {run.settings[place]['type']!r}" for place in ("context", "output")]
+    encoder_name = f"encoder {run.settings['encoder']['type']!r}"
+    with torch.no_grad(), quiet():
+        step = _exported(_Step(run), *_step_example(run), part=" or ".join(part_names))
+        encode = _exported(_Encode(run.model.encoder), *_encode_example(run), part=encoder_name)
+    write_bytes(folder / STEP, step)
+    write_bytes(folder / ENCODE, encode)
+    run.inventory.save(folder / VOCABULARY)
+    info(run, folder).save(folder)  # last, since it makes the folder an export
+    difference = _checked(run, folder)
     if int8:
         (folder / EXPORT).unlink()
         for name in (STEP, ENCODE):
@@ -114,24 +123,6 @@ def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> 
         info(run, folder, precision="int8").save(folder)
         difference = largest_difference(run, folder)
     return difference
-
-
-def write_exported(run: LoadedRun, folder: Path) -> float:
-    """Fill a folder, and return its largest difference from torch; export.json is written last.
-
-    Raises:
-        ConfigError: as `export_onnx`.
-    """
-    part_names = [f"{place} {run.settings[place]['type']!r}" for place in ("context", "output")]
-    with torch.no_grad(), quiet():
-        step = _exported(_Step(run), *_step_example(run), part=" or ".join(part_names))
-        encoder_name = f"encoder {run.settings['encoder']['type']!r}"
-        encode = _exported(_Encode(run.model.encoder), *_encode_example(run), part=encoder_name)
-    write_bytes(folder / STEP, step)
-    write_bytes(folder / ENCODE, encode)
-    run.inventory.save(folder / VOCABULARY)
-    info(run, folder).save(folder)
-    return _checked(run, folder)
 
 
 def info(run: LoadedRun, folder: Path, *, precision: ExportPrecision = "fp32") -> ExportedInfo:

@@ -148,16 +148,16 @@ class _Network:
     def lstm(self, node: Any) -> tuple[Product, Product]:
         """The two products of a layer; the second has a bias of 0."""
         names = list(node.input)
-        products = [self._weights(names[at], names[scale]) for at, scale in ((1, 8), (2, 10))]
+        of_input, of_state = (
+            self._weights(names[at], names[scale]) for at, scale in ((1, 8), (2, 10))
+        )
         bias = self._constants[names[3]][0]
         half = len(bias) // 2
-        first, second = (
-            Product(weights[0], scales[0], added)
-            for (weights, scales), added in zip(
-                products, (bias[:half] + bias[half:], np.zeros_like(bias[:half])), strict=True
-            )
+        both = bias[:half] + bias[half:]
+        return (
+            Product(of_input[0][0], of_input[1][0], both),
+            Product(of_state[0][0], of_state[1][0], np.zeros_like(both)),
         )
-        return first, second
 
     def _behind(self, name: str) -> list[Any]:
         """The nodes that read a result."""

@@ -6,18 +6,10 @@ shorter one would show the filter's response to padding.
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.insight.encoded_pieces import (
-    Piece,
-    encoded_pieces,
-    part_of,
-    pieces_of,
-    shown,
-)
+from charlm.insight.encoded_pieces import encoded_pieces, part_of, pieces_of, shown
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.forms import Forms
 from charlm.run.stored_weights import LoadedRun
@@ -51,7 +43,7 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
         widest = max(width for width, _ in banks)
         number = [width for width, _ in banks].index(widest) + 1
     require_filter(run, number)
-    width, weights = banks[number - 1]
+    width, (weight_W, bias) = banks[number - 1]
     counts = pieces_of(run.inventory, longest=width, shortest=width)
     if not counts:
         raise ConfigError(
@@ -59,7 +51,12 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
             "and end among them; expected one; choose a narrower filter"
         )
     pieces = list(counts)
-    responses_N = _responses(encoder, pieces, weights=weights)
+
+    def respond(forms: Forms) -> Tensor:
+        letters_NW: Tensor = encoder.letters(forms.letters_NL).flatten(1)
+        return letters_NW @ weight_W + bias
+
+    responses_N = encoded_pieces(pieces, by=respond, device=weight_W.device)
     order = sorted(range(len(pieces)), key=lambda i: (-responses_N[i], pieces[i]))[:k]
     return FilterMatches(
         number=number,
@@ -88,16 +85,3 @@ def _filters(run: LoadedRun) -> tuple[CharCNN, list[Bank]]:
         if isinstance(layer, nn.Linear)
         for row in range(layer.out_features)
     ]
-
-
-def _responses(
-    encoder: CharCNN, pieces: list[Piece], *, weights: tuple[Tensor, Tensor]
-) -> npt.NDArray[np.float32]:
-    """A filter's responses to substrings of its own width, before tanh, which saturates."""
-    weight_W, bias = weights
-
-    def respond(forms: Forms) -> Tensor:
-        letters_NW: Tensor = encoder.letters(forms.letters_NL).flatten(1)
-        return letters_NW @ weight_W + bias
-
-    return encoded_pieces(pieces, by=respond, device=weight_W.device)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 BINS_A_DECADE = 5
 
-Summary = Callable[[npt.NDArray[np.float64]], np.floating]
-
 
 def draw(subject: Subject) -> Drawn:
     """The gate between words and characters in the first run."""
@@ -97,7 +95,7 @@ def _draw_norms(axes: "Axes", found: GateProfile) -> None:
 
 
 def by_rank(
-    values_N: npt.NDArray[np.float64], summarise: Summary
+    values_N: npt.NDArray[np.float64], summarise: Callable[[npt.NDArray[np.float64]], np.floating]
 ) -> tuple[list[float], list[float]]:
     """The middles of bins of ranks, equally wide on a logarithmic axis, and the values in each."""
     n_bins = max(1, round(BINS_A_DECADE * np.log10(max(len(values_N), 2))))

@@ -49,11 +49,7 @@ def part_of(run: LoadedRun, *kinds: type[Part], what: str, wanted: str) -> Part:
 
 
 def character_encoder(run: LoadedRun) -> Encoder:
-    """The part of the run's encoder that reads letters.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """The part of the run's encoder that reads letters."""
     kinds: tuple[type[Encoder], ...] = (CharCNN, CharLSTM, CharNgrams)
     wanted = "char-cnn, char-lstm or char-ngram"
     return part_of(run, *kinds, what="character encoder", wanted=wanted)

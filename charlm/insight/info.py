@@ -117,11 +117,7 @@ def info(options: InfoOptions) -> RunFacts | Choice | Verification:
 
 
 def facts_of(path: str | Path) -> RunFacts:
-    """Everything that a run tells of itself.
-
-    Raises:
-        DataError: a run that is not what was expected.
-    """
+    """Everything that a run tells of itself."""
     folder = Path(path)
     info = load_info(folder)
     inventory = load_words(folder, info)

@@ -37,11 +37,7 @@ class Choice:
 
 
 def choice() -> Choice:
-    """The run that a command takes if none is named, and all runs under exp/.
-
-    Raises:
-        ConfigError: there is no run at all.
-    """
+    """The run that a command takes if none is named, and all runs under exp/."""
     described = (path.parent for path in RUNS.glob(f"*/{RUN}") if path.is_file())
     folders = sorted(described, key=last_written, reverse=True)
     known = tuple(map(_known, folders))

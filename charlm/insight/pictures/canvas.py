@@ -152,11 +152,7 @@ def plain_numbers(axes: "Axes") -> None:
 
 
 def save(drawn: Drawn, path: str | Path) -> None:
-    """Write a picture as PNG or SVG, by the ending of its name, atomically.
-
-    Raises:
-        ConfigError: another ending.
-    """
+    """Write a picture as PNG or SVG, by the ending of its name, atomically."""
     import matplotlib
 
     suffix = require_format(path)

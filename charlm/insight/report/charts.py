@@ -50,12 +50,7 @@ NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 def charts_of(subject: Subject, sections: Iterable[str]) -> str:
-    """The charts of the sections that have one, as templates that the script inserts.
-
-    Raises:
-        ConfigError: the runs cannot give one.
-        DataError: the same, where a file is missing or damaged.
-    """
+    """The charts of the sections that have one, as templates that the script inserts."""
     assert set(CHARTS) <= set(PICTURES)
     named = [name for name in CHARTS if name in set(sections)]
     return "\n".join(

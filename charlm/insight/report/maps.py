@@ -22,11 +22,7 @@ MOST_BYTES = 700_000  # of the words of one map: a language of long words has fe
 
 
 def ngrams_as_json(subject: Subject) -> Json:
-    """Character n-grams with their kinds.
-
-    Raises:
-        ConfigError: the run has no character encoder.
-    """
+    """Character n-grams with their kinds."""
     found = subject.ngrams
     n_shown = how_many(found.ngrams[:MOST_NGRAMS])
     numbers = {kind: str(number) for number, kind in enumerate(KINDS)}
@@ -41,11 +37,7 @@ def ngrams_as_json(subject: Subject) -> Json:
 
 
 def words_as_json(subject: Subject) -> Json:
-    """Words with their nearest neighbours.
-
-    Raises:
-        ConfigError: the encoder has no such tap.
-    """
+    """Words with their nearest neighbours."""
     found = subject.words
     n_shown = how_many(found.words)
     return {

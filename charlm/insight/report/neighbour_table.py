@@ -26,11 +26,7 @@ N_NEAREST = 5
 
 
 def neighbour_table(subject: Subject) -> Json:
-    """The nearest words of those asked about, or of our choice, tap by tap.
-
-    Raises:
-        ConfigError: not a single word, or one that the run cannot read.
-    """
+    """The nearest words of those asked about, or of our choice, tap by tap."""
     run, words = subject.run, subject.options.word
     asked = words or chosen_words(run)
     # Words of the vocabulary are normalised already, and need not survive it a second time.
@@ -48,11 +44,7 @@ def neighbour_table(subject: Subject) -> Json:
 
 
 def chosen_words(run: LoadedRun) -> list[str]:
-    """The words to show if the user chose none.
-
-    Raises:
-        ConfigError: the vocabulary holds none.
-    """
+    """The words to show if the user chose none."""
     require_words(run)
     inventory = run.inventory
     known = [word for word in TABLE_6 if word in inventory.word_ids]

@@ -46,11 +46,7 @@ def card_rows(subject: Subject) -> list[tuple[str, str]]:
 
 
 def curves_as_json(subject: Subject) -> list[Json]:
-    """Perplexities by epoch of each run, and that of the weights that were kept.
-
-    Raises:
-        DataError: a log that is missing, empty or damaged.
-    """
+    """Perplexities by epoch of each run, and that of the weights that were kept."""
     return [
         {
             "name": member.name,
@@ -157,11 +153,7 @@ def gate_as_json(subject: Subject) -> Json:
 
 
 def sentences_as_json(subject: Subject) -> Json:
-    """The hardest and the easiest sentences for the first run, read as it was trained.
-
-    Raises:
-        ConfigError: the text has none of a length that is shown.
-    """
+    """The hardest and the easiest sentences for the first run, read as it was trained."""
     hardest, easiest = subject.reading.extremes(N_SENTENCES)
     return {
         "hardest": [_line(each) for each in hardest],

@@ -18,11 +18,7 @@ from charlm.text.vocabulary.encoding import Ids
 
 
 def exported_neighbours(model: OnnxModel, options: NeighboursOptions) -> tuple[Neighbourhood, ...]:
-    """As `charlm.neighbours`.
-
-    Raises:
-        ConfigError: another tap or device; as `charlm.neighbours`.
-    """
+    """As `charlm.neighbours`."""
     if options.at is not None or options.device not in ("auto", "cpu"):
         found = f"--at {options.at}" if options.at is not None else f"--device {options.device}"
         raise ConfigError(

@@ -102,12 +102,7 @@ def measured(
     read: Callable[[str | Path, Reader], Found],
     score: Callable[..., Score],
 ) -> tuple[Score, ...]:
-    """The result of `score` at each tap for what `read` finds in a file, file by file.
-
-    Raises:
-        ConfigError: no file, and as `open_vectors`.
-        DataError: a file of another format, and as `open_vectors`.
-    """
+    """The result of `score` at each tap for what `read` finds in a file, file by file."""
     files = several(options.files)
     if not files:
         raise ConfigError("files: found none; expected at least one")

@@ -143,12 +143,7 @@ def _kind(piece: Piece, ngram: str) -> Kind:
 
 
 def word_map(run: LoadedRun, *, at: str | None = None) -> WordMap:
-    """The most frequent words at a tap of the encoder, the last if not given.
-
-    Raises:
-        ConfigError: no such tap; no words.
-        DataError: a model that gives no numbers.
-    """
+    """The most frequent words at a tap of the encoder, the last if not given."""
     tap = require_tap(run, at)
     require_words(run)
     inventory, chosen = run.inventory, slice(UNK + 1, UNK + 1 + MOST_WORDS)

@@ -42,9 +42,6 @@ def vectors_in(
     """The vectors of `words` at a tap of the run's model, a row each.
 
     If a tap does not read spellings, a form outside the vocabulary has the vector of `<unk>`.
-
-    Raises:
-        ConfigError: as `neighbours`.
     """
     opened = open_vectors(VectorsOptions(at=at), run=run, directed=False).at_one_tap()
     readings = [opened.reader.read(word) for word in asked_words(words)]

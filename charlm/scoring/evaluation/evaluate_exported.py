@@ -22,12 +22,7 @@ from charlm.text.vocabulary.encoding import Ids
 
 
 def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evaluation, ...]:
-    """`evaluate` for an exported model.
-
-    Raises:
-        ConfigError: an option that needs torch; as `evaluate`.
-        DataError: a folder that was changed after the export; as `evaluate`.
-    """
+    """`evaluate` for an exported model."""
     require_no_torch(path, options)
     paths = text_paths(options)
     model = OnnxModel(path, threads=options.threads)

@@ -58,11 +58,7 @@ class Approximator:
         self._words = words_of(model.vectors.inventory)
 
     def approximation(self, train: Ids, valid: Ids) -> Approximation:
-        """The approximation; `train` and `valid` are word ids, every sentence closed by `</s>`.
-
-        Raises:
-            DataError: the model never ends a sentence, or gives no finite numbers.
-        """
+        """The approximation; `train` and `valid` are word ids, every sentence closed by `</s>`."""
         drawn = sampled_text(
             self._model,
             self._options.tokens,

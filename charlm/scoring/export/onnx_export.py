@@ -96,12 +96,7 @@ def export_onnx(options: ExportOptions) -> OnnxExport:
 
 
 def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> float:
-    """Write a run to a folder, and return how far its log-probabilities are from torch's.
-
-    Raises:
-        ConfigError: a part that cannot be exported.
-        DataError: a run that is not what was expected.
-    """
+    """Write a run to a folder, and return how far its log-probabilities are from torch's."""
     set_threads(threads)
     run = load_run(path, device=torch.device("cpu"))
     require_exportable(run)

@@ -26,10 +26,7 @@ class Shape:
     no_unk: bool = False
 
     def __post_init__(self) -> None:
-        """
-        Raises:
-            ConfigError: a number out of its range.
-        """
+        """Raises ConfigError for a number out of its range."""
         if not 0 < self.temperature < math.inf:
             raise ConfigError(f"--temperature {self.temperature:g}: expected a number above 0")
         if self.top_k is not None and self.top_k < 1:

@@ -48,12 +48,7 @@ class OpenVocabulary:
 
     @classmethod
     def at(cls, path: str | Path) -> "OpenVocabulary":
-        """As `of_run`, for the run in a folder, without its weights.
-
-        Raises:
-            ConfigError: the run has no speller.
-            DataError: no run, or a run that is cut, damaged or hostile.
-        """
+        """As `of_run`, for the run in a folder, without its weights."""
         folder = Path(path)
         info = load_info(folder)
         inventory = load_words(folder, info)

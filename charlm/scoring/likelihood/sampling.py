@@ -116,11 +116,7 @@ def sample(options: SampleOptions) -> Sample:
 def sampled_sentences(
     vectors: FormVectors, plan: SentencePlan, *, n: int, batch_size: int, source: object
 ) -> Iterator[SampledSentence]:
-    """`n` sentences of a loaded model in order; `source` is what messages call the model.
-
-    Raises:
-        DataError: a model that gives no finite numbers.
-    """
+    """`n` sentences of a loaded model in order; `source` is what messages call the model."""
     drawer = SentenceDrawer(vectors, plan, source=source)
     for drawn in drawer.sentences(n, batch_size=batch_size):
         log10s = tuple(0.0 + nats / math.log(10) for nats in drawn.log_probs)

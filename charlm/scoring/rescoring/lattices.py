@@ -244,11 +244,7 @@ class SpelledHistories:
     name: str  # of the model
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As in the `Histories` protocol.
-
-        Raises:
-            ConfigError: as `OpenScorer.score`.
-        """
+        """As in the `Histories` protocol."""
         words = [word for _, word in requests]
         known = [word == END_WORD or self.is_known(word) for word in words]
         return self.histories.log_probs(requests) + self.vocabulary.spelled(

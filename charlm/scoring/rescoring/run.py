@@ -208,10 +208,6 @@ class ListRun:
         None: the lists, or what is read beside them, come through a pipe, which can be read only
         once. Then the caller reads all lists before it scores any. This is not possible for
         lattices, since reading their lists means searching them.
-
-        Raises:
-            ConfigError: the weights were tuned on these lists.
-            DataError: a list without a reference; as in the readers of lists and of references.
         """
         found = self.lists_ahead(lists)
         if found is not None:
@@ -224,9 +220,6 @@ class ListRun:
         """The lists or lattices, as far as needed to know them again, before anything is scored.
 
         None: they, or what is read beside them, come through a pipe.
-
-        Raises:
-            DataError: as in the readers of lists.
         """
         read = [path, *self.options.feature_files.values(), self.options.words_txt or path]
         stay = [Path(each).is_file() or Path(each).is_dir() for each in read if str(each) != "-"]
@@ -345,9 +338,6 @@ def with_tuned_rules(options: Options) -> Options:
 
     Weights that were tuned without the model's own rules (--raw) are used without them, and those
     of unnormalised scores with such.
-
-    Raises:
-        DataError: not a file of weights; a malformed map.
     """
     if options.weights is None:
         return options

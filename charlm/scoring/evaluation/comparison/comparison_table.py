@@ -54,12 +54,7 @@ class _Entry:
 def compared_group(
     inventory: Inventory, members: "Sequence[Contender]", *, options: CompareKnOptions
 ) -> Group:
-    """Compare Kneser–Ney over the words of `inventory` with the members, which have the same words.
-
-    Raises:
-        ConfigError: an order or pruning that gives no model; a device that is not there.
-        DataError: a text or run that is not as expected; a model that gives no finite numbers.
-    """
+    """Compare Kneser–Ney over the words of `inventory` with the members, which have these words."""
     baseline = kneser_ney(inventory, options)
     contest = _Contest(baseline, options)
     entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]

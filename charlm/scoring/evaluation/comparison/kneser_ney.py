@@ -67,12 +67,7 @@ def baseline_name(order: int) -> str:
 
 
 def kneser_ney(inventory: Inventory, options: CompareKnOptions) -> KneserNey:
-    """The Kneser–Ney model of train.txt over the words of `inventory`.
-
-    Raises:
-        ConfigError: an order or pruning that gives no model.
-        DataError: a missing or malformed text.
-    """
+    """The Kneser–Ney model of train.txt over the words of `inventory`."""
     name, train = baseline_name(options.order), split_path(options.data, "train")
     options.tell(f"{name}: estimating from {train}")
     plan = EstimationPlan(options.order, parse_pruning(options.prune), vocabulary=inventory)

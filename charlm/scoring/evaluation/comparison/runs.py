@@ -69,12 +69,7 @@ def _contender(path: Path, name: str) -> Contender:
 def scores_of(
     contender: Contender, options: CompareKnOptions, *, split: Split, state: State
 ) -> Scores:
-    """A run's scores of a split of the corpus directory in `options`; the stage is told.
-
-    Raises:
-        ConfigError: a device or precision that is not there.
-        DataError: a text or run that is not what was expected.
-    """
+    """A run's scores of a split of the corpus directory in `options`; the stage is told."""
     path, collector = split_path(options.data, split), Collector()
     options.tell(f"{contender.name}: scoring {path}, state {state}")
     (evaluation,) = evaluate(

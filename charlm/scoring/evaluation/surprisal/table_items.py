@@ -38,11 +38,7 @@ class Item:
     is_line: bool = False  # of a text; only LF ends a line, so a CR within it is a character
 
     def text(self, column: str) -> str:
-        """The sentence in a column, on one line.
-
-        Raises:
-            DataError: there is no sentence.
-        """
+        """The sentence in a column, on one line."""
         value = self.values.get(column)
         if value is None:
             raise DataError(f"{self.where}: nothing in column {column!r}; expected a sentence")
@@ -64,11 +60,7 @@ class Items:
     by_file: tuple[range, ...]  # the numbers of each file's items, also of a file that stands twice
 
     def require(self, column: str, *, option: str) -> str:
-        """The name of a column, which must exist.
-
-        Raises:
-            ConfigError: it does not exist.
-        """
+        """The name of a column, which must exist."""
         if column not in self.columns:
             raise ConfigError(
                 f"{option} {column!r}: expected one of the columns {', '.join(self.columns)}"
@@ -76,11 +68,7 @@ class Items:
         return column
 
     def sentence_column(self, column: str | None) -> str:
-        """The column of the sentences: the one given, or else the one with a usual name.
-
-        Raises:
-            ConfigError: there is no such column.
-        """
+        """The column of the sentences: the one given, or else the one with a usual name."""
         if column is not None:
             if self.is_text:
                 raise ConfigError(

@@ -169,11 +169,7 @@ def _entropy(log10s: Log10s) -> Bits:
 def spelling_bits(
     tokens: Sequence[str], known: Sequence[bool], *, speller: "OpenVocabulary | None"
 ) -> Bits:
-    """−log2 P(spelling | <unk>) of each unknown token, 0 of all other tokens and of the end.
-
-    Raises:
-        ConfigError: an unknown token that is in the speller's vocabulary.
-    """
+    """−log2 P(spelling | <unk>) of each unknown token, 0 of all other tokens and of the end."""
     bits = np.zeros(len(tokens) + 1)
     if speller is not None:
         bits[:-1] -= speller.spelled(tokens, known) * NATS

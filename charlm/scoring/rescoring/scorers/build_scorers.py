@@ -148,9 +148,6 @@ def spells(options: RescoringOptions) -> bool | None:
     """Whether unknown words are spelled: as the options say, or else as in the tuning.
 
     None: in lists, if a run has a speller.
-
-    Raises:
-        DataError: the file is not a file of weights.
     """
     origin = _origin(options) if options.open_vocabulary is None else None
     return options.open_vocabulary if origin is None else origin.spelled

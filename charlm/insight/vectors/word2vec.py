@@ -46,12 +46,8 @@ def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
     """
     path = options.path
     require_place(path, option="--vectors")
-    opened = open_vectors(options, directed=False)
-    vectors = opened.vectors
-    if len(opened.taps) != 1:
-        found = len(opened.taps)
-        raise ConfigError(f"at: found {found} taps; expected one, which a file of vectors has")
-    (tap,) = opened.taps
+    opened = open_vectors(options, directed=False).at_one_tap()
+    vectors, (tap,) = opened.vectors, opened.taps
     if options.words:
         readings = [opened.reader.read(word) for word in asked_words(options.words)]
     else:

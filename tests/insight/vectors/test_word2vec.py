@@ -78,7 +78,7 @@ def test_given_words_are_written_alone_known_or_spelled(tiny_run: Path, tmp_path
     ("words", "at", "message"),
     [
         (["cat", "cat"], None, "word 'cat': found twice; expected each word once in a file"),
-        ([], "char-cnn,highway", "at: found 2 taps; expected one, which a file of vectors has"),
+        ([], "char-cnn,highway", "at: found char-cnn, highway; expected one of them"),
         (
             ["caat"],
             "output",

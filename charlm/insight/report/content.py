@@ -11,6 +11,7 @@ from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.maps import ngrams_as_json, words_as_json
 from charlm.insight.report.neighbour_table import neighbour_table
 from charlm.insight.report.tables import (
+    Json,
     across_as_json,
     bands_as_json,
     card_rows,
@@ -22,7 +23,6 @@ from charlm.insight.report.tables import (
 )
 from charlm.version import __version__
 
-Json = dict[str, object]
 Section = Callable[[Subject], object]
 
 NEIGHBOURS = "neighbours"

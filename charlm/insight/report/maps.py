@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.insight.pictures.subject import Subject
+from charlm.insight.report.tables import Json
 from charlm.insight.vectors.projection import KINDS, Floats, Plane
-
-Json = dict[str, object]
 
 MOST_NGRAMS = 40_000  # of those on the picture, the ones that stand in most words
 N_NEIGHBOURS = 8

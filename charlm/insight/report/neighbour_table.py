@@ -6,7 +6,7 @@ pages of two models can be compared; else words of the vocabulary, frequent and 
 
 from charlm.insight.encoded_pieces import require_words
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.report.tables import short
+from charlm.insight.report.tables import Json, short
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in
@@ -14,8 +14,6 @@ from charlm.insight.vectors.taps import ALL
 from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.normalisation import is_of_letters
 from charlm.text.corpus.tokens import UNK
-
-Json = dict[str, object]
 
 TABLE_6 = ("while", "his", "you", "richard", "trading")
 TABLE_6_UNKNOWN = ("computer-aided", "misinformed", "looooook")

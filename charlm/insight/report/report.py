@@ -11,7 +11,8 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.charts import charts_of
-from charlm.insight.report.content import Json, content_of
+from charlm.insight.report.content import content_of
+from charlm.insight.report.tables import Json
 from charlm.insight.report_options import ReportOptions
 from charlm.options import keywords
 from charlm.run.fonts import drawable

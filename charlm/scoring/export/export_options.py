@@ -8,11 +8,6 @@ from typing import Annotated, Any
 from charlm.ngram.ngram_options import EntropyPrune
 from charlm.options import Device, ModelSaid, Opt, Precision, Seed, Threads
 
-DataForArpa = Annotated[
-    str | Path | None,
-    Opt("Corpus directory with train.txt, valid.txt and test.txt, for --arpa.", metavar="DIR"),
-]
-
 
 @dataclass(frozen=True)
 class ExportOptions:
@@ -43,7 +38,10 @@ class ExportOptions:
     int8: Annotated[
         bool, Opt("Write the networks of --onnx in eight bits, a quarter as large.")
     ] = False
-    data: DataForArpa = None
+    data: Annotated[
+        str | Path | None,
+        Opt("Corpus directory with train.txt, valid.txt and test.txt, for --arpa.", metavar="DIR"),
+    ] = None
     tokens: Annotated[
         int, Opt("Tokens of text drawn from the model, each </s> included.", "N-grams", least=1)
     ] = 1_000_000

@@ -21,9 +21,6 @@ from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids
 
-# Draws a word outside the vocabulary, as an open vocabulary does.
-Spell = Callable[[np.random.Generator], str]
-
 
 @torch.no_grad()
 def read(
@@ -73,7 +70,7 @@ class SentencePlan:
     shape: Shape = Shape()
     prefix: tuple[str, ...] = ()
     max_length: int = 200  # words
-    spell: Spell | None = None  # spells each `<unk>`; None: it stays `<unk>`
+    spell: Callable[[np.random.Generator], str] | None = None  # each `<unk>`; None: it stays so
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -249,11 +249,11 @@ def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: st
 
 def _require_lattices(options: ListOptions, *, path: str | Path, form: str) -> None:
     """Raises ConfigError for an option of the lattice search where there is no lattice."""
-    for option in fields(ListOptions):
-        value = getattr(options, option.name)
-        if option.name in OF_LATTICES and form not in LATTICES and value != option.default:
+    for name in OF_LATTICES:
+        value = getattr(options, name)
+        if form not in LATTICES and value != getattr(ListOptions, name):
             raise ConfigError(
-                f"--{option.name.replace('_', '-')} {value:g}: is of lattices, and "
+                f"--{name.replace('_', '-')} {value:g}: is of lattices, and "
                 f"{display_name(path)} is of the format {form}, whose hypotheses are all taken; "
                 "drop it"
             )

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 NEURAL, NGRAM = "nn", "kn"
 MOST_REMEMBERED = 1 << 20  # words; a server sees new ones without end
 
-DividedSearch = Callable[..., Iterator[NbestList]]  # takes a LatticeLists and its lattices
-
 
 @dataclass(frozen=True)
 class Scorers:
@@ -61,7 +59,8 @@ class Scorers:
     spelled: tuple[str, ...] = ()  # names of the scorers whose unknown words it spells
     by_sentence: tuple[str, ...] = ()  # runs that were trained on single sentences
     old_lm: Scorer | None = None  # with which the lists were made
-    search: DividedSearch | None = None  # of lattices by several processes; None: by this one
+    # Of a LatticeLists and its lattices, by several processes; None: by this one.
+    search: Callable[..., Iterator[NbestList]] | None = None
 
     @property
     def adaptation(self) -> str:

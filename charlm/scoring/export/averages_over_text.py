@@ -49,10 +49,6 @@ class StreamModel:
         where_B = torch.from_numpy(ends).to(self.vectors.device)
         return begun_again(behind, start, where_B=where_B)
 
-    def log_probs(self, h_BH: Tensor) -> Tensor:
-        """Log-probabilities of the next word, shape (B, V)."""
-        return self.vectors.model.output.log_probs(h_BH)
-
 
 @torch.no_grad()
 def sampled_text(
@@ -70,7 +66,7 @@ def sampled_text(
     text_TB = np.empty((n_steps, n_streams), np.int32)
     shape = Shape()
     for t in range(n_steps):
-        log_probs_BV = model.log_probs(at.h_NH)
+        log_probs_BV = model.vectors.model.output.log_probs(at.h_NH)
         words_B = drawn(log_probs_BV, generators, shape=shape, source=model.source)
         text_TB[t] = words_B.cpu().numpy()
         at = model.step(text_TB[t], at, start=start)
@@ -103,12 +99,13 @@ def distributions(
     n_streams = min(n_streams, len(ids))
     streams = Streams(ids, n_streams=n_streams)
     start = opened(model.vectors, 1)
-    at = Paths(start.h_NH[:0], model.vectors.model.context.initial_state(n_streams))
+    network = model.vectors.model
+    at = Paths(start.h_NH[:0], network.context.initial_state(n_streams))
     for t in range(streams.length):
         inputs_TB, targets_TB = streams.chunk(t, t + 1)
         at = model.step(inputs_TB[0], at, start=start)
         n_left = int((targets_TB[0] >= 0).sum())  # the last streams are the shorter ones
-        yield inputs_TB[0, :n_left], model.log_probs(at.h_NH[:n_left]).exp()
+        yield inputs_TB[0, :n_left], network.output.log_probs(at.h_NH[:n_left]).exp()
 
 
 def drawn_followers(

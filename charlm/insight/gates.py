@@ -88,12 +88,7 @@ class GateProfile:
 
 @torch.no_grad()
 def transform_gates(run: LoadedRun) -> tuple[TransformGate, ...]:
-    """The transform gate of each highway layer, over all words but `</s>` and `<unk>`.
-
-    Raises:
-        ConfigError: the run has no highway layers, or no words.
-        DataError: a model that gives no numbers.
-    """
+    """The transform gate of each highway layer, over all words but `</s>` and `<unk>`."""
     encoder = part_of(run, HighwayEncoder, what="highway layers", wanted="highway")
     require_words(run)
     tallies = [_Tally(encoder.dim) for _ in encoder.layers]
@@ -141,10 +136,6 @@ def gate_profile(run: LoadedRun) -> GateProfile:
 
     The norms are of both sides before they are mixed. A correlation above 0 means that the rarer a
     word is, the more of its vector comes from its spelling.
-
-    Raises:
-        ConfigError: the run has no gate between words and characters, or no words.
-        DataError: a model that gives no numbers.
     """
     what = "gate between words and characters"
     encoder = part_of(run, GateEncoder, what=what, wanted="gate")

@@ -39,12 +39,7 @@ class Subject:
     """Runs to look at, the first of them in detail."""
 
     def __init__(self, options: ReportOptions) -> None:
-        """Opens every run, so that a damaged one is noticed before any work.
-
-        Raises:
-            ConfigError: a run given twice; a device that does not exist.
-            DataError: a run that is not what was expected.
-        """
+        """Opens every run, so that a damaged one is noticed before any work."""
         set_threads(options.threads)
         self.options = options
         runs = several(options.runs) or [which_run(None, named="name a RUN")]
@@ -63,12 +58,7 @@ class Subject:
         return load_run(self.paths[0], device=pick_device(self.options.device))
 
     def check(self) -> None:
-        """Refuse a tap or filter that the first run lacks, or a missing text, before any long work.
-
-        Raises:
-            ConfigError: there is no such tap or filter.
-            DataError: there is no such text; comparisons that make no table.
-        """
+        """Refuse a tap or filter that the first run lacks, or a missing text, before long work."""
         _ = self.across
         require_tap(self.run, self.options.at)
         if self.options.filter is not None:

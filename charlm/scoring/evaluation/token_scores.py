@@ -111,10 +111,6 @@ def answers(
     folder of its split. N-gram models read the texts as the runs beside them do: by their rules, in
     their vocabulary. Without runs, those of `models` that list their words are asked for all words
     of all of them.
-
-    Raises:
-        ConfigError: an unknown device; n-gram models beside runs of different rules.
-        DataError: a broken file, run or text.
     """
     streams = options.all_streams
     vocabulary = vocabulary_of_runs(streams, kinds) if "n-gram" in kinds else None

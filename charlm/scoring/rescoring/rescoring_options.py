@@ -214,11 +214,7 @@ class RescoringOptions:
 
     @property
     def text_rules(self) -> Normalisation:
-        """Rules for the copies that models read, in addition to a run's own rules.
-
-        Raises:
-            DataError: a malformed map.
-        """
+        """Rules for the copies that models read, in addition to a run's own rules."""
         plain = Normalisation(self.lower, "none")
         return replace(
             plain,
@@ -229,11 +225,7 @@ class RescoringOptions:
 
     @property
     def line_rules(self) -> LineRules:
-        """How the lines of lists and references are read.
-
-        Raises:
-            ConfigError: an unknown encoding, or one that does not keep ASCII characters.
-        """
+        """How the lines of lists and references are read."""
         return replace(
             LIST,
             encoding=self.encoding,

@@ -176,12 +176,7 @@ class ListRun:
         return source, wanted
 
     def references(self, path: str | Path, lists: Sequence[NbestList]) -> References:
-        """The references of lists: what was really said.
-
-        Raises:
-            ConfigError: the weights were tuned on these lists.
-            DataError: a list without a reference; as in the reader of references.
-        """
+        """The references of lists: what was really said."""
         options, may_lack = self.options, self.options.allow_missing
         if str(path) == OWN:
             found = own_references(lists, allow_missing=may_lack, notices=self.notices)

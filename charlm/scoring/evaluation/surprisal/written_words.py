@@ -40,11 +40,7 @@ class WordSplitter:
         self._known: dict[str, list[str]] = {}
 
     def __call__(self, line: str, *, where: str = "sentence") -> WrittenSentence:
-        """The words of a line, and the tokens of each.
-
-        Raises:
-            DataError: `<s>` or `</s>` within it.
-        """
+        """The words of a line, and the tokens of each."""
         words = split_words(line)
         found = words if self.rules is None else split_words(self.rules(line))
         tokens = without_marks(found, where=where)

@@ -259,6 +259,14 @@ Model = Annotated[
         metavar="RUN",
     ),
 ]
+Models = Annotated[
+    str | Path | Sequence[str | Path],
+    Opt(
+        "Run directory or exported folder; may be repeated. If neither it nor --lm is given: "
+        "$CHARLM_MODEL, else the newest finished run in exp/.",
+        metavar="RUN",
+    ),
+]
 ModelSaid = Annotated[
     str | Path | None, Opt("Run directory of the model; $CHARLM_MODEL if not given.", metavar="RUN")
 ]

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from charlm.options import Device, Opt
+from charlm.options import Device, Models, Opt
 
 
 @dataclass(frozen=True)
@@ -17,14 +17,7 @@ class NextOptions:
         Opt("Words that a sentence begins with, if any.", metavar="WORD", is_argument=True),
     ] = ()
     _: KW_ONLY
-    model: Annotated[
-        str | Path | Sequence[str | Path],
-        Opt(
-            "Run directory or exported folder; may be repeated. If neither it nor --lm is given: "
-            "$CHARLM_MODEL, else the newest finished run in exp/.",
-            metavar="RUN",
-        ),
-    ] = ()
+    model: Models = ()
     lm: Annotated[
         str | Path | Sequence[str | Path],
         Opt("ARPA file; may be repeated. It reads the words as normalised for the first run."),

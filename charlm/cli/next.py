@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from charlm.api.next_options import NextOptions
 from charlm.cli import output
@@ -10,7 +11,8 @@ from charlm.cli.command import command
 from charlm.options import several
 from charlm.text.io.short_names import short_names
 
-UNKNOWN = "*"
+if TYPE_CHECKING:
+    from charlm.api.loaded_models import NextWords
 
 
 @command(NextOptions)
@@ -32,10 +34,10 @@ def next_command(options: NextOptions, *, as_json: bool) -> None:
     if as_json:
         output.write_json({"models": [each.to_dict() for each in results]})
         return
-    for each in dict.fromkeys(_beginning(each.words, each.known) for each in results):
+    for each in dict.fromkeys(map(_beginning, results)):
         output.say(f"after: {each}")
     if not all(chain.from_iterable(each.known for each in results)):
-        output.say(f"{UNKNOWN} not in the vocabulary")
+        output.say(f"{output.UNKNOWN} not in the vocabulary")
     paths = [Path(path) for path in (*several(options.model), *several(options.lm))]
     columns = [
         [(near.word, f"{near.probability:.4f}") for near in each.likeliest] for each in results
@@ -45,7 +47,7 @@ def next_command(options: NextOptions, *, as_json: bool) -> None:
     output.table(rows, header=header)
 
 
-def _beginning(words: tuple[str, ...], known: tuple[bool, ...]) -> str:
+def _beginning(result: "NextWords") -> str:
     """The words as they are read, unknown ones marked."""
-    marked = (w if is_known else w + UNKNOWN for w, is_known in zip(words, known, strict=True))
-    return " ".join(["<s>", *marked])
+    pairs = zip(result.words, result.known, strict=True)
+    return " ".join(["<s>", *(w if is_known else w + output.UNKNOWN for w, is_known in pairs)])

@@ -30,7 +30,6 @@ Column = list[tuple[str, str]]  # a word, then those nearest to it with their si
 
 WIDTH = 80  # of a table, the same in a terminal and a pipe
 GAP = 2
-UNKNOWN = "*"
 NONE = "-"  # of a share
 # What a question would not look at: options that its user believes to change something.
 OF_READING = {"raw": "--raw", "lower": "--lower"}
@@ -96,7 +95,7 @@ def _tell_neighbours(results: Sequence["Neighbourhood"]) -> None:
         if each.form != each.word:
             output.say(f"{each.word} is read as {each.form}")
     if not all(each.is_known for each in first):
-        output.say(f"{UNKNOWN} not in the vocabulary: read by its spelling")
+        output.say(f"{output.UNKNOWN} not in the vocabulary: read by its spelling")
     _print_blocks(results)
 
 
@@ -150,7 +149,7 @@ def _column(each: "Neighbourhood | Analogy") -> Column:
 
     head = each.form if isinstance(each, Neighbourhood) else each.expression
     if isinstance(each, Neighbourhood) and not each.is_known:
-        head += UNKNOWN
+        head += output.UNKNOWN
     nearest = [(near.word, f"{near.similarity:.3f}") for near in each.nearest]
     return [(head, ""), *(nearest or [(NOTHING, "")])]
 

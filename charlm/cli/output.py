@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Cell = str | int
 
 MOST_NAMED = 4
+UNKNOWN = "*"  # behind a word that is not in the vocabulary
 STDOUT, STDERR = "standard output", "standard error"
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|[-–]?")
 # C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.

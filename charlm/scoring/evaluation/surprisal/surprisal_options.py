@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Device, Encoding, Opt, Precision, Raw, Threads
+from charlm.options import Device, Encoding, Models, Opt, Precision, Raw, Threads
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
@@ -25,14 +25,7 @@ class ItemOptions:
         ),
     ] = ()
     _: KW_ONLY
-    model: Annotated[
-        str | Path | Sequence[str | Path],
-        Opt(
-            "Run directory or exported folder; may be repeated. If neither it nor --lm is given: "
-            "$CHARLM_MODEL, else the newest finished run in exp/.",
-            metavar="RUN",
-        ),
-    ] = ()
+    model: Models = ()
     lm: Annotated[
         str | Path | Sequence[str | Path],
         Opt(

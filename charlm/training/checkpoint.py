@@ -6,10 +6,13 @@ steps repeated from the checkpoint write them again, bit for bit.
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from charlm.errors import DataError, TrainingError
@@ -63,7 +66,16 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
                 tensors[f"optimiser.{index}.{slot}"] = value
             elif value is not None:
                 meta["optimiser"][f"{index}.{slot}"] = value
+    meta["sha256"] = _digest(tensors)
     write_tensors(folder / RESUME, tensors, meta=meta)
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    """The SHA-256 of all tensors, in the order of their names."""
+    digest = sha256()
+    for _, tensor in sorted(tensors.items()):
+        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _numbered(name: str, rank: int) -> str:
@@ -111,6 +123,11 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
+    if "sha256" in meta and meta["sha256"] != _digest(tensors):  # charlm 0.1 wrote none
+        raise DataError(
+            f"{path}: its numbers are not those that were written (SHA-256); it is damaged; copy "
+            f"it again, or begin a new run from the best weights with --init {folder}"
+        )
     trainer.progress.position = position
     trainer.progress.has_checkpoint = True
     return sum(name.startswith("generator.cpu") for name in tensors)

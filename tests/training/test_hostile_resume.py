@@ -14,6 +14,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.run.folder import MODEL, RESUME, RUN, VOCABULARY, load_info
+from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import session
 from charlm.training.train import Silence
 
@@ -69,6 +70,31 @@ def test_a_run_of_charlm_0_1_which_kept_fewer_hashes_goes_on_without_a_note(
     assert notes == []
     assert bits(stopped) == bits(tmp_path / "whole")
     assert load_info(stopped).counts_sha256 is None
+
+
+@pytest.mark.parametrize("is_hashed", [True, False], ids=["hashed", "of charlm 0.1"])
+def test_a_checkpoint_in_which_one_bit_is_another_is_refused(
+    is_hashed: bool, train_toy: TrainToy, tmp_path: Path
+) -> None:
+    asked = {"bptt": 99, "max_time": "0.000001s"}
+    train_toy(**asked)
+    path = tmp_path / "run" / RESUME
+    tensors, meta = read_tensors(path)
+    if not is_hashed:
+        del meta["sha256"]
+        write_tensors(path, tensors, meta=meta)
+    content = bytearray(path.read_bytes())
+    content[8 + int.from_bytes(content[:8], "little")] ^= 1  # the lowest bit of the first number
+    path.write_bytes(content)
+    if not is_hashed:
+        train_toy(resume=True, **asked)
+        return
+    with pytest.raises(DataError) as caught:
+        train_toy(resume=True, **asked)
+    assert str(caught.value) == (
+        f"{path}: its numbers are not those that were written (SHA-256); it is damaged; copy it "
+        f"again, or begin a new run from the best weights with --init {tmp_path / 'run'}"
+    )
 
 
 @pytest.mark.parametrize(

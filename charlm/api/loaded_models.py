@@ -32,7 +32,7 @@ from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.tokens import UNK_WORD, without_marks
+from charlm.text.corpus.tokens import UNK, without_marks
 from charlm.text.io.lines import split_words
 
 if TYPE_CHECKING:
@@ -192,13 +192,13 @@ class LoadedModel(StatefulModel):
             DataError: a line end, `<s>` or `</s>` among the words; a model that gives no numbers.
         """
         check_ranges(NextOptions(k=k))
-        words, state, vocabulary = self.tokens(beginning), self.start(), set(self.words)
+        words, state = self.tokens(beginning), self.start()
         for word in words:
             state = self.step(state, [word]).state
         log10s = self.distribution(state)[0] / math.log(10)
         best = np.argsort(-log10s, kind="stable")[:k]
         likeliest = tuple(NextWord(self.words[i], float(log10s[i])) for i in best)
-        known = tuple(word in vocabulary and word != UNK_WORD for word in words)
+        known = tuple((self._ids(words) != UNK).tolist())
         return NextWords(str(self.path), tuple(words), known, likeliest)
 
     @checked_call

@@ -109,7 +109,7 @@ def _parameter(field: Field) -> inspect.Parameter:
         info: Any = typer.Argument(**said)
     else:
         flags = opt.flags or ((opt.flag(field.name),) if kind is bool else ())
-        if field.name == "arch":
+        if field.name == "arch":  # the one option of names that charlm itself knows, and many
             said["autocompletion"] = _presets_from
         info = typer.Option(*flags, rich_help_panel=opt.group or None, **said)
     return inspect.Parameter(

@@ -5,7 +5,6 @@ behind.
 """
 
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from charlm.options import MAX_THREADS
 from charlm.presets import PRESETS
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
+from charlm.text.io.atomic import try_to_lock
 from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary import vocabulary
 
@@ -213,15 +213,11 @@ def locked(folder: Path) -> Iterator[Callable[[], None]]:
         )
 
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_to_lock(descriptor):
             raise TrainingError(
                 f"{folder}: another process trains into this run; wait for it, or choose "
                 "another --out"
-            ) from None
-        except OSError:  # a file system without locks, as Lustre often is, knows of nobody
-            pass
+            )
         check()
         yield check
     finally:

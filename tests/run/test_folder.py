@@ -231,6 +231,9 @@ def test_a_file_system_without_locks_holds_a_run(
     monkeypatch.setattr(fcntl, "flock", unsupported)
     with locked(tmp_path) as check:
         check()
+        (tmp_path / "lock").unlink()
+        with pytest.raises(TrainingError, match="its lock is gone or another's"):
+            check()
 
 
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ The cleaned text goes to a nameless file first, since only at its end is it know
 The three files appear together and corpus.json last: if it is there, the corpus is complete.
 """
 
-import fcntl
 import os
 import platform
 from collections import Counter
@@ -33,6 +32,7 @@ from charlm.text.corpus.split import (
     shares_of_train,
     whole,
 )
+from charlm.text.io.atomic import try_to_lock
 from charlm.text.io.files import atomic_write, display_name, scratch_file, write_json
 from charlm.text.io.paths import make_folder, require_there
 from charlm.version import __version__
@@ -229,14 +229,10 @@ def _alone_in(out: Path) -> Iterator[None]:
     """
     folder = os.open(out, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_to_lock(folder):
             raise DataError(
                 f"{out}: another process makes a corpus there; wait for it, or name another --out"
-            ) from None
-        except OSError:  # a file system without locks knows of nobody
-            pass
+            )
         yield
     finally:
         os.close(folder)

@@ -88,7 +88,7 @@ def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
         with file:
             try:  # from here on, since a signal ends the program anywhere by an exception
                 # Another writer may have seen it before it was locked: that one removes it.
-                if not _try_to_lock(file.fileno()) or not _is_at(file.fileno(), name):
+                if not try_to_lock(file.fileno()) or not _is_at(file.fileno(), name):
                     continue
                 if old is not None:
                     with suppress(OSError):  # a file system without owners, or another's file
@@ -126,7 +126,7 @@ def _is_held(name: Path) -> bool:
         name.lstat()  # raises where it is the folder that may not be looked into
         return True  # another user's, whether he still writes or not
     try:
-        if not _try_to_lock(descriptor) or not _is_at(descriptor, name):
+        if not try_to_lock(descriptor) or not _is_at(descriptor, name):
             return True
         name.unlink()
     finally:
@@ -134,8 +134,8 @@ def _is_held(name: Path) -> bool:
     return False
 
 
-def _try_to_lock(descriptor: int) -> bool:
-    """Whether nobody else holds it; always true on a file system without locks."""
+def try_to_lock(descriptor: int) -> bool:
+    """Whether nobody else holds it; always true on a file system without locks, as some Lustre."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -11,8 +11,9 @@ import json
 import re
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from charlm.errors import ConfigError
@@ -69,27 +70,29 @@ def build_part(
     *,
     leading: Sequence[Any] = (),
     may_read: bool = False,
-    depth: int = 0,
+    place: str = "",
 ) -> tuple[Any, Settings]:
     """The part that `settings` describe, and the settings with all defaults filled in.
 
     `leading` are the positional arguments of every part in this place; parts inside the part get
     the same ones. `may_read`: the settings are the user's own, and files that they name are read.
+    `place` is the part's name in `--set`, if that is not the noun of its family.
 
     Raises:
         ConfigError: an unknown part or option, or a value of the wrong type or out of range.
     """
-    name, part = _named_part(family, settings, depth)
+    place = place or family.noun
+    name, part = _named_part(family, settings, place)
     schema = options_of(part)
     arguments: dict[str, Any] = {}
     resolved: Settings = {"type": name}
-    _refuse_unknown(settings, schema, where=f"{family.noun} {name!r}")
+    _refuse_unknown(family, settings, place=place)
     for option, (annotation, default) in schema.items():
         where = f"option {option!r} of {family.noun} {name!r}"
         value = settings.get(option, default)
         inner, is_optional = inner_family(annotation, family)
         if value is inspect.Parameter.empty:
-            hint = f"expected a part; add its {option}.type" if inner else "it has no default"
+            hint = f"expected a part; add {place}.{option}.type" if inner else "it has no default"
             raise ConfigError(f"{where} is missing; {hint}")
         if is_optional and value is None:
             arguments[option] = resolved[option] = None
@@ -99,7 +102,7 @@ def build_part(
                 value,
                 leading=leading[inner[1]],
                 may_read=may_read,
-                depth=depth + 1,
+                place=f"{place}.{option}",
             )
         else:
             fitted = checked(value, annotation, where=where, default=default)
@@ -113,18 +116,19 @@ def build_part(
     return built, resolved
 
 
-def _named_part(family: Family, settings: Any, depth: int) -> tuple[str, Callable[..., Any]]:
+def _named_part(family: Family, settings: Any, place: str) -> tuple[str, Callable[..., Any]]:
     noun = family.noun
     if not isinstance(settings, dict) or not isinstance(settings.get("type"), str):
         is_name = isinstance(settings, str) and settings in family.table
-        mend = f"; say its type: ….type={settings}" if is_name else ""
+        mend = f"; say {place}.type={settings}" if is_name else ""
         raise ConfigError(f"{noun}: found {shown(settings)}; expected an object with a type{mend}")
-    if depth > MAX_DEPTH:
+    if place.count(".") > MAX_DEPTH:
         raise ConfigError(f"{noun}: parts nested more than {MAX_DEPTH} deep; expected fewer")
     name = settings["type"]
     if name not in family.table:
         raise ConfigError(
-            f"unknown {noun} {shown(name)}; expected one of {', '.join(family.table)}"
+            f"unknown {noun} {shown(name)}; {hint(name, family.table)}"
+            f"expected one of {', '.join(family.table)}"
         )
     return name, family.table[name]
 
@@ -151,11 +155,43 @@ def keyword_only(part: Callable[..., Any]) -> list[inspect.Parameter]:
     return [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
-def _refuse_unknown(settings: Settings, schema: Mapping[str, Any], *, where: str) -> None:
+def option_names(family: Family, settings: Settings, *, place: str) -> Iterator[str]:
+    """The names in `--set` of the options of a part and of those within it, wrong ones left out."""
+    yield f"{place}.type"
+    name = settings.get("type")
+    part = family.table.get(name) if isinstance(name, str) else None
+    for option, (annotation, _) in (options_of(part) if part else {}).items():
+        yield f"{place}.{option}"
+        inner, _ = inner_family(annotation, family)
+        value = settings.get(option)
+        if inner and isinstance(value, dict) and place.count(".") < MAX_DEPTH:
+            yield from option_names(inner[0], value, place=f"{place}.{option}")
+
+
+def hint(wrong: str, names: Iterable[str]) -> str:
+    """`did you mean context.dropout? `, if a name's last part is this one, or like it; else ""."""
+    by_last: dict[str, list[str]] = {}
+    for name in names:
+        by_last.setdefault(_plain(name.rpartition(".")[2]), []).append(name)
+    plain = _plain(wrong[:60])
+    near = [plain] if plain in by_last else get_close_matches(plain, by_last, n=1)
+    return f"did you mean {' or '.join(by_last[near[0]])}? " if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _refuse_unknown(family: Family, settings: Settings, *, place: str) -> None:
+    name = settings["type"]
+    schema = options_of(family.table[name])
     for option in settings:
         if option != "type" and option not in schema:
+            likely = hint(option, option_names(family, settings, place=place))
             takes = f"it takes {', '.join(schema)}" if schema else "it takes none"
-            raise ConfigError(f"{where} has no option {shown(option)}; {takes}")
+            raise ConfigError(
+                f"{family.noun} {name!r} has no option {shown(option)}; {likely}{takes}"
+            )
 
 
 def _check_file(value: Any, *, may_read: bool, where: str) -> None:

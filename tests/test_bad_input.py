@@ -55,7 +55,7 @@ TRAIN = [
     ),
     (
         "--data corpus --arch char-small --set encoder.dmi=3",
-        "encoder 'highway' has no option 'dmi'; it takes encoder, layers",
+        "encoder 'highway' has no option 'dmi'; did you mean encoder.encoder.dim? it takes …",
     ),
     (
         "--data corpus --set context.dim=1000000000",

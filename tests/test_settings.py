@@ -175,12 +175,13 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(
     ("settings", "message"),
     [
         (None, "shape: found None; expected an object with a type"),
-        ("box", "shape: found 'box'; expected an object with a type; say its type: ….type=box"),
+        ("box", "shape: found 'box'; expected an object with a type; say shape.type=box"),
         ("bix", "shape: found 'bix'; expected an object with a type"),
         ([1], "shape: found [1]; expected an object with a type"),
         ({"dim": 3}, "shape: found {'dim': 3}; expected an object with a type"),
         ({"type": 3}, "shape: found {'type': 3}; expected an object with a type"),
-        ({"type": "bxo"}, "unknown shape 'bxo'; expected one of dot, box, frame"),
+        ({"type": "bxo"}, "unknown shape 'bxo'; did you mean box? expected one of dot, box, frame"),
+        ({"type": "BOX"}, "unknown shape 'BOX'; did you mean box? expected one of dot, box, frame"),
         (
             {"type": "x" * 99},
             f"unknown shape '{'x' * 56}...; expected one of dot, box, frame",
@@ -189,7 +190,13 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(
         ({"type": "dot", "dim": 3}, "shape 'dot' has no option 'dim'; it takes none"),
         (
             {"type": "frame", "layer": 2},
-            "shape 'frame' has no option 'layer'; it takes inside, layers",
+            "shape 'frame' has no option 'layer'; did you mean shape.layers? "
+            "it takes inside, layers",
+        ),
+        (
+            {"type": "frame", "dim": 3, "inside": {"type": "frame", "inside": {"type": "box"}}},
+            "shape 'frame' has no option 'dim'; did you mean shape.inside.inside.dim? "
+            "it takes inside, layers",
         ),
         (
             {"type": "dot", "y" * 99: 2},
@@ -201,7 +208,7 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(
         ),
         (
             {"type": "frame"},
-            "option 'inside' of shape 'frame' is missing; expected a part; add its inside.type",
+            "option 'inside' of shape 'frame' is missing; expected a part; add shape.inside.type",
         ),
         (
             {"type": "frame", "inside": 3},
@@ -209,7 +216,7 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(
         ),
         (
             {"type": "frame", "inside": {"type": "box", "dmi": 3}},
-            "shape 'box' has no option 'dmi'; "
+            "shape 'box' has no option 'dmi'; did you mean shape.inside.dim? "
             "it takes dim, dropout, gain, tied, label, mode, sides",
         ),
     ],

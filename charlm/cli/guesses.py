@@ -93,8 +93,13 @@ def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: li
     if extra and not taken:
         word = extra[0]
         flags = [f"{flag} {word}" for flag in _flags_for(word, command)]
-        if ("--resume", word) in zip(args, args[1:], strict=False):  # which takes no value
+        before = dict(zip(args[1:], args, strict=False))  # from a word to the one before it
+        setting = before.get(word, "").rstrip("=")
+        if before.get(word) == "--resume":  # which takes no value
             flags = [f"--out {word} --resume"]
+        elif before.get(before.get(word, "")) == "--set" and "=" not in setting:
+            value = next((each.lstrip("=") for each in extra if each.strip("=")), "…")
+            flags = [f"--set {setting}={value}"]
         said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
         raise typer.BadParameter(said, ctx=ctx)
     needs_out = any(each.name == "out" and each.required for each in command.params)

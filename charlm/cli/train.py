@@ -137,7 +137,10 @@ class ProgressBar:
     def started(self, trainer: "Trainer", *, parameters: dict[str, int], cost: "Estimate") -> None:
         """Say what will be trained and what it will take."""
         by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
-        output.say_or_fail(f"{sum(parameters.values()):,} parameters: {by_part}")
+        n_words = trainer.inventory.n_words
+        output.say_or_fail(
+            f"{sum(parameters.values()):,} parameters: {by_part}; vocabulary of {n_words:,} words"
+        )
         first, last = trainer.position.epoch + 1, trainer.recipe.epochs
         epochs = f"epoch {last}" if first == last else f"epochs {first} to {last}"
         memory = "memory" if trainer.device.type == "cpu" else "main memory"  # not of the GPU's

@@ -14,7 +14,7 @@ from charlm.model.contract import Context, Encoder, Output
 from charlm.model.encoders import ENCODERS
 from charlm.model.language_model import LanguageModel
 from charlm.model.outputs import OUTPUTS
-from charlm.settings import Family, Settings, build_part, shown
+from charlm.settings import Family, Settings, build_part, hint, option_names, shown
 from charlm.text.vocabulary.vocabulary import Inventory
 
 ENCODER = Family("encoder", Encoder, ENCODERS)
@@ -62,11 +62,7 @@ def build_model(
     Raises:
         ConfigError: an unknown part or option, a wrong value, or parts that do not fit together.
     """
-    for place in settings:
-        if place not in (*PARTS, "recipe"):
-            raise ConfigError(
-                f"unknown part {shown(place)}; expected one of {', '.join(PARTS)}, or recipe"
-            )
+    _refuse_unknown(settings)
     resolved: Settings = {}
 
     def built(family: Family, *leading: Any) -> Any:
@@ -78,3 +74,25 @@ def build_model(
     context = built(CONTEXT, encoder.dim)
     output = built(OUTPUT, context.dim, inventory, encoder)
     return LanguageModel(encoder, context, output), resolved
+
+
+def _refuse_unknown(settings: Settings) -> None:
+    for place in settings:
+        if place not in (*PARTS, "recipe"):
+            raise ConfigError(
+                f"unknown part {shown(place)}; {hint(place, _all_names(settings))}"
+                f"expected one of {', '.join(PARTS)}, or recipe"
+            )
+
+
+def _all_names(settings: Settings) -> Iterator[str]:
+    """Of parts and their options, and of the recipe, built elsewhere, what the settings say."""
+    yield from (*PARTS, "recipe")
+    for place, family in PARTS.items():
+        if isinstance(own := settings.get(place), dict):
+            yield from option_names(family, own, place=place)
+    recipe = settings.get("recipe")
+    for option, value in recipe.items() if isinstance(recipe, dict) else ():
+        yield f"recipe.{option}"
+        if isinstance(value, dict):
+            yield from (f"recipe.{option}.{inner}" for inner in value)

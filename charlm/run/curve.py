@@ -37,7 +37,7 @@ def _drawn(history: Sequence[dict[str, Any]], *, title: str) -> "Figure":
     best_label = f"validation, best {shown_ppl(best['valid_ppl'])} (epoch {best['epoch']})"
     for key, label, colour, style, marker in (
         ("valid_ppl", best_label, VALIDATION, "-", "o"),
-        ("train_ppl", "training, with dropout", TRAINING, ":", alone),
+        ("train_ppl", "training, while learning", TRAINING, ":", alone),
     ):
         values = [record[key] for record in history]
         top.plot(epochs, values, style, color=colour, marker=marker, markersize=3, label=label)

@@ -45,9 +45,9 @@ def all_settings(name: str, changes: Settings | None = None) -> Settings:
         ConfigError: no such preset, or no model can be built with the changes.
     """
     settings = merged(preset(name), changes or {})
-    with without_memory():
-        _, parts = build_model(settings, _words())
     _, recipe = build_recipe(settings.get("recipe"))
+    with without_memory():
+        _, parts = build_model({**settings, "recipe": recipe}, _words())
     return {**parts, "recipe": recipe}
 
 

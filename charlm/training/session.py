@@ -38,7 +38,7 @@ from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan, idle_settings
-from charlm.training.plan_checks import check_texts, initial_run
+from charlm.training.plan_checks import check_texts, initial_run, same_text
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.recipe import MOST
 from charlm.training.temperature import set_temperature
@@ -384,7 +384,7 @@ def _note_cut_words(trainer: Trainer, watcher: Watcher) -> None:
 
 
 def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
-    """Note settings of a new training that have no effect."""
+    """Note what has no effect in a new training: settings, and a validation that is none."""
     recipe, position = trainer.recipe, trainer.position
     if position.epoch or position.step:
         return
@@ -392,6 +392,7 @@ def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
         watcher.note(said)
     n_steps = recipe.epochs * len(trainer.batches)
     left_out = (
+        same_text(plan),
         recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
         recipe.averaging.left_out(n_epochs=recipe.epochs),
     )

@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.cli.train import ProgressBar
+from charlm.run.folder import VOCABULARY
 from charlm.text.io.files import write_bytes
+from charlm.text.vocabulary.vocabulary import load_inventory
 from charlm.training import session
 from charlm.training.loop import trainer
 from charlm.training.loop.progress import Position
@@ -69,8 +71,10 @@ def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_
     result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
     lines = result.stderr.splitlines()
     assert len(lines) == 5
+    counted, n_words = lines[0].split("; vocabulary of ")
+    assert n_words == f"{load_inventory(Path('r') / VOCABULARY).n_words} words"
     parts = re.fullmatch(
-        r"([\d,]+) parameters: encoder ([\d,]+), context ([\d,]+), output ([\d,]+)", lines[0]
+        r"([\d,]+) parameters: encoder ([\d,]+), context ([\d,]+), output ([\d,]+)", counted
     )
     assert parts
     total, *each = (int(number.replace(",", "")) for number in parts.groups())

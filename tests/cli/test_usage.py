@@ -106,6 +106,12 @@ def test_every_command_refuses_such_options() -> None:
         ("sample 3", "found '3' alone; expected options; say -n 3\n"),
         ("train 3", "found '3' alone; expected options; say --epochs 3\n"),
         ("train --data d --resume run", "alone; expected options; say --out run --resume\n"),
+        (
+            "train --set context.dim 9",
+            "found '9' alone; expected options; say --set context.dim=9\n",
+        ),
+        ("train --set context.dim = 9", "alone; expected options; say --set context.dim=9\n"),
+        ("train --set context.dim= 9", "alone; expected options; say --set context.dim=9\n"),
         ("train corpus", "say --arch corpus or --data corpus or --out corpus\n"),
     ],
 )

@@ -59,19 +59,34 @@ def test_all_defaults_are_filled_in(inventory: Inventory) -> None:
         ({"encoder": None}, "encoder: found None; expected an object with a type"),
         (
             {"context": "lstm"},
-            "context: found 'lstm'; expected an object with a type; say its type: ….type=lstm",
+            "context: found 'lstm'; expected an object with a type; say context.type=lstm",
         ),
         (
             {"encoder": {"type": "wrod"}},
-            f"unknown encoder 'wrod'; expected one of {', '.join(ENCODERS)}",
+            f"unknown encoder 'wrod'; did you mean word? expected one of {', '.join(ENCODERS)}",
         ),
         (
             {"encoder": {"type": "word", "dmi": 3}},
-            "encoder 'word' has no option 'dmi'; it takes dim",
+            "encoder 'word' has no option 'dmi'; did you mean encoder.dim? it takes dim",
         ),
         (
             {"ouptut": {"type": "softmax"}},
-            "unknown part 'ouptut'; expected one of encoder, context, output, or recipe",
+            "unknown part 'ouptut'; did you mean output? "
+            "expected one of encoder, context, output, or recipe",
+        ),
+        (
+            {"dim": 3},
+            "unknown part 'dim'; did you mean encoder.dim or context.dim? "
+            "expected one of encoder, context, output, or recipe",
+        ),
+        (
+            {"lr": 3, "recipe": {"optimiser": {"type": "sgd", "lr": 1.0}}},
+            "unknown part 'lr'; did you mean recipe.optimiser.lr? "
+            "expected one of encoder, context, output, or recipe",
+        ),
+        (
+            {"q": 3, "recipe": None},
+            "unknown part 'q'; expected one of encoder, context, output, or recipe",
         ),
     ],
     ids=str,

@@ -47,7 +47,10 @@ def test_the_curve_of_one_epoch_has_its_rate_and_whole_epochs(
 ) -> None:
     record = {"epoch": 1, "train_ppl": 400.0, "valid_ppl": 300.0, "rate": 1.0}
     save_curve([record], tmp_path / "curve.png", title="one")
-    bottom = drawn_figure[0].axes[1]
+    top, bottom = drawn_figure[0].axes
+    # Not "with dropout", which some models do not have.
+    names = [text.get_text() for text in top.get_legend().get_texts()]
+    assert names == ["validation, best 300.00 (epoch 1)", "training, while learning"]
     assert bottom.lines[0].get_marker() == "o"  # a line from a point to itself would be invisible
     low, high = bottom.get_xlim()
     assert [tick for tick in bottom.get_xticks() if low <= tick <= high] == [1.0]

@@ -208,7 +208,8 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "unknown option": (
         set_part("context.dmi", 3),
-        "{run}/run.json: context 'lstm' has no option 'dmi'; it takes dim, layers, last_dim",
+        "{run}/run.json: context 'lstm' has no option 'dmi'; did you mean context.dim? "
+        "it takes dim, layers, last_dim",
     ),
     "no recipe": (
         set_part("recipe", 3),

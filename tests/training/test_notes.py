@@ -59,6 +59,19 @@ def test_a_text_of_which_no_word_is_kept_is_told(
     assert notes[0].startswith("no word but <unk>: none occurs twice in train.txt; ")
 
 
+def test_a_validation_on_the_training_text_is_told_once(
+    train_toy: Callable[..., Any], toy_corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "same").mkdir()
+    for split in ("train", "valid"):
+        (tmp_path / "same" / f"{split}.txt").write_bytes((toy_corpus / "train.txt").read_bytes())
+    notes: list[str] = []
+    for resume in (False, True):
+        train_toy(data=tmp_path / "same", notes=notes, resume=resume)
+    (note,) = notes
+    assert note.startswith("valid.txt is train.txt: ")
+
+
 def test_streams_that_are_left_to_a_short_text_are_told_and_kept(
     train_toy: Callable[..., Any], tmp_path: Path
 ) -> None:

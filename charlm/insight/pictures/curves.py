@@ -59,7 +59,7 @@ def _draw_run(
     training = TRAINING if number is None else style.colour
     for key, name, more, colour, dashes, marker in (
         ("valid_ppl", "validation", lowest, style.colour, "-", style.marker),
-        ("train_ppl", "training", "with dropout", training, ":", alone),
+        ("train_ppl", "training", "while learning", training, ":", alone),
     ):
         label = f"{name}, {more}"
         (line,) = axes.plot(

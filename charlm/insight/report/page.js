@@ -119,7 +119,7 @@ function curves(data) {
   const epochs = [...new Set(data.curves.flatMap((run) => run.epochs))].sort((a, b) => a - b);
   const at = (run, key, epoch) => shownOr(run[key][run.epochs.indexOf(epoch)] ?? null, "–");
   const best = data.curves.map((run) => `${run.name}: best ${shown(run.best)} after epoch ${run.best_epoch}`).join("; ");
-  const header = ["epoch", ...data.curves.flatMap(({ name }) => [`${name}, validation`, `${name}, training with dropout`])];
+  const header = ["epoch", ...data.curves.flatMap(({ name }) => [`${name}, validation`, `${name}, training while learning`])];
   const rows = epochs.map((epoch) => [String(epoch), ...data.curves.flatMap((run) => [at(run, "valid", epoch), at(run, "train", epoch)])]);
   section("curves", "Learning",
     "an epoch is one reading of the whole training text; validation is text that is never learned from, and the best epoch by it is the one that was kept. Where validation rises while training still falls, the model learns by heart.",

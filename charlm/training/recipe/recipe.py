@@ -5,6 +5,7 @@ meaning. `streams` is Kim et al.'s: sum over the steps, mean over the streams (w
 over a sentence, mean over the sentences). `tokens` is the mean over both.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,8 @@ from charlm.settings import (
     Settings,
     build_part,
     checked,
+    hint,
+    option_names,
     options_of,
 )
 from charlm.text.vocabulary.encoding import EncodedText
@@ -138,18 +141,34 @@ def build_recipe(settings: Any) -> tuple[Recipe, Settings]:
     schema = options_of(Recipe)
     for option in settings:
         if option not in schema:
-            raise ConfigError(f"recipe has no option {option!r}; it takes {', '.join(schema)}")
+            likely = hint(option, _names(settings))
+            takes = f"it takes {', '.join(schema)}"
+            raise ConfigError(f"recipe has no option {option!r}; {likely}{takes}")
     values: dict[str, Any] = {}
     resolved: Settings = {}
     for name, (kind, default) in schema.items():
         if name in FAMILIES:
-            first = {"type": next(iter(FAMILIES[name].table))}
-            wanted = settings.get(name, first)
-            if isinstance(wanted, dict) and "type" not in wanted:
-                wanted = {**first, **wanted}
-            values[name], resolved[name] = build_part(FAMILIES[name], wanted)
+            wanted = _typed(settings.get(name, {}), FAMILIES[name])
+            place = f"recipe.{name}"
+            values[name], resolved[name] = build_part(FAMILIES[name], wanted, place=place)
         else:
             where = f"option {name!r} of recipe"
             values[name] = checked(settings.get(name, default), kind, where=where)
             resolved[name] = values[name]
     return Recipe(**values), resolved
+
+
+def _typed(settings: Any, family: Family) -> Any:
+    """The settings of a part, of the family's first type if they name none."""
+    if isinstance(settings, dict) and "type" not in settings:
+        return {"type": next(iter(family.table)), **settings}
+    return settings
+
+
+def _names(settings: Settings) -> Iterator[str]:
+    for option in options_of(Recipe):
+        yield f"recipe.{option}"
+    for option, family in FAMILIES.items():
+        own = _typed(settings.get(option, {}), family)
+        if isinstance(own, dict):
+            yield from option_names(family, own, place=f"recipe.{option}")

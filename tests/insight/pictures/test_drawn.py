@@ -136,7 +136,7 @@ def test_a_legend_of_long_names_stands_within_the_picture_and_over_no_axes(
     figure.draw_without_rendering()
     (legend,) = figure.legends
     names = [text.get_text().replace("\n", " ") for text in legend.get_texts()]
-    last = f"2{' of a name' * 6}: training, with dropout" if name == "curves" else "KN-5"
+    last = f"2{' of a name' * 6}: training, while learning" if name == "curves" else "KN-5"
     assert names[-1] == last
     assert len(names) == len(set(names)) == {"curves": 6, "bands": 4}[name]
     box = legend.get_window_extent()

@@ -59,14 +59,28 @@ def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> Non
         (None, "recipe: found None; expected an object"),
         (
             {"epoch": 3},
-            "recipe has no option 'epoch'; it takes epochs, batch_size, bptt, divisor, clip, "
+            "recipe has no option 'epoch'; did you mean recipe.epochs? it takes epochs, "
+            "batch_size, bptt, divisor, clip, "
             "oov_input, input_noise, activation_penalty, temporal_penalty, past_decode_penalty, "
             "patience, temperature, initialisation, criterion, optimiser, schedule, averaging, "
             "batching",
         ),
         (
+            {"momentum": 0.9},
+            "recipe has no option 'momentum'; did you mean recipe.optimiser.momentum? it takes "
+            "epochs, batch_size, bptt, divisor, clip, oov_input, input_noise, activation_penalty, "
+            "temporal_penalty, past_decode_penalty, patience, temperature, initialisation, "
+            "criterion, optimiser, schedule, averaging, batching",
+        ),
+        (
+            {"optimiser": "adam"},
+            "optimiser: found 'adam'; expected an object with a type; "
+            "say recipe.optimiser.type=adam",
+        ),
+        (
             {"optimiser": {"type": "adamm"}},
-            "unknown optimiser 'adamm'; expected one of sgd, adam, adamw, nadam, radam, rmsprop, "
+            "unknown optimiser 'adamm'; did you mean adam? expected one of sgd, "
+            "adam, adamw, nadam, radam, rmsprop, "
             "adagrad, adadelta",
         ),
     ],

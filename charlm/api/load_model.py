@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from charlm.api.loaded_models import ExportedModel, LoadedModel, NgramLanguageModel
 from charlm.errors import ConfigError
-from charlm.ngram.arpa_reading import read_arpa
-from charlm.ngram.kenlm_model import is_kenlm_binary
+from charlm.ngram.load import listed_ngram
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel
 from charlm.run.which import which_run
-from charlm.text.io.lines import CONVERT
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
@@ -80,16 +78,9 @@ def _loaded_run(
 
 
 def load_arpa(path: str | Path, *, speller: "OpenVocabulary | None" = None) -> NgramLanguageModel:
-    """The n-gram model in an ARPA file, plain or compressed.
+    """The n-gram model in an ARPA file.
 
     Raises:
-        ConfigError: a binary of KenLM's.
-        DataError: no such file, or not an ARPA file.
+        ConfigError, DataError: as `listed_ngram`.
     """
-    if Path(path).is_file() and is_kenlm_binary(path):
-        raise ConfigError(
-            f"{path}: KenLM's binary, which does not list its words; expected the ARPA file that "
-            "it was made from"
-        )
-    # `load` has no option for another encoding.
-    return NgramLanguageModel(read_arpa(path, mend=CONVERT), speller=speller)
+    return NgramLanguageModel(listed_ngram(path), speller=speller)

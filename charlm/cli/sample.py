@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 def sample(options: SampleOptions, *, as_json: bool) -> Results:
     """Draw sentences from a model.
 
-    Each sentence begins from the model's initial state.
+    Each sentence begins from the model's start.
 
     A seed gives the same sentences whatever their number and the batch size. --json adds each
     sentence's log10 probability under the model itself, as eval gives it by sentence.
 
     \b
     charlm sample -n 3 --temperature 0.8 --prefix "the company" --seed 7
+    charlm sample -n 3 --lm kn2.arpa
     """
     from charlm.scoring.likelihood.sampling import sample as draw
 
-    model = output.told_run(options.model)
+    model = options.model if options.lm else output.told_run(options.model)
     result = draw(replace(options, model=model, on_sentence=None if as_json else _print))
     yield result
     if result.n_cut:

@@ -15,7 +15,7 @@ from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import HOW_TO_GET_IT, KenLMModel, has_kenlm, is_kenlm_binary
 from charlm.text.io.files import Digest, display_name
-from charlm.text.io.lines import UTF8, is_utf8
+from charlm.text.io.lines import CONVERT, UTF8, is_utf8
 
 Engine = Literal["auto", "charlm", "kenlm"]
 NgramModel = BackoffModel | KenLMModel  # both answer `score` alike
@@ -36,6 +36,21 @@ def require_model(path: str | Path) -> None:
             f"{path}: is a folder; expected an ARPA file or KenLM's binary; runs go to --model of "
             "eval, score, tune, serve or surprisal"
         )
+
+
+def listed_ngram(path: str | Path) -> BackoffModel:
+    """The model in an ARPA file, plain or compressed, with the list of its words.
+
+    Raises:
+        ConfigError: a binary of KenLM's.
+        DataError: no such file, or not an ARPA file.
+    """
+    if Path(path).is_file() and is_kenlm_binary(path):
+        raise ConfigError(
+            f"{path}: KenLM's binary, which does not list its words; expected the ARPA file that "
+            "it was made from"
+        )
+    return read_arpa(path, mend=CONVERT)  # the callers have no option for another encoding
 
 
 def load_ngram(

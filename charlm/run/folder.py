@@ -106,7 +106,7 @@ def load_info(folder: str | Path) -> RunInfo:
     if Path(folder).is_file():
         raise DataError(
             f"{folder}: a file, and no run; expected a folder that `charlm train` wrote; n-gram "
-            "models go to --lm of ngram, score, tune, serve or surprisal"
+            "models go to --lm of ngram, score, tune, serve, surprisal, next or sample"
         )
     if not path.is_file():
         if (Path(folder) / EXPORT).is_file():

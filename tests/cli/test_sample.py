@@ -47,9 +47,12 @@ def test_json_is_one_object_with_what_the_library_returns(run: Path) -> None:
     assert all(each["words"][:2] == ["the", "cat"] for each in value["sentences"])
 
 
-def test_the_example_in_the_help_works(run: Path) -> None:
-    (example,) = re.findall(r"^ *charlm sample (.*)$", sample.__doc__ or "", re.M)
+def test_the_examples_in_the_help_work(run: Path, corpus_dir: Path) -> None:
+    example, of_ngrams = re.findall(r"^ *charlm sample (.*)$", sample.__doc__ or "", re.M)
     arguments = [word.replace("the company", "the cat") for word in shlex.split(example)]
     result = ask(*arguments)
     assert result.exit_code == 0
     assert len(re.findall(r"^the cat ?", result.stdout, re.M)) == 3
+    charlm.ngram_baseline(data=corpus_dir, order=2, out=run.parent / "kn2.arpa")
+    result = ask(*(word.replace("kn2", str(run.parent / "kn2")) for word in of_ngrams.split()))
+    assert (result.exit_code, result.stderr, result.stdout.count("\n")) == (0, "", 3)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from charlm.options import Device, Model, Opt, Precision, Seed, Threads
@@ -13,6 +14,9 @@ class SampleOptions:
 
     model: Model = None
     _: KW_ONLY
+    lm: Annotated[
+        str | Path | None, Opt("ARPA file: draws from this n-gram model, and not from a run.")
+    ] = None
     n: Annotated[int, Opt("Number of sentences.", least=1, flags=("-n",))] = 10
     temperature: Annotated[
         float,

@@ -1,4 +1,4 @@
-"""Sentences drawn from a run's model, each from the initial state.
+"""Sentences drawn from a model, each from its start.
 
 The random numbers of a sentence depend only on the seed and the sentence's index, so that neither
 the batch nor the number of sentences changes it. A sentence's log10 probability is the model's own,
@@ -6,11 +6,12 @@ as `charlm eval` gives it by sentence, whatever temperature and cuts it was draw
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.ngram.load import listed_ngram
 from charlm.notebook import ColouredWords, coloured_html
 from charlm.options import keywords
 from charlm.run.stored_weights import LoadedRun, load_run
@@ -19,8 +20,9 @@ from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.likelihood.draw import Shape
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.scoring.likelihood.sample_ngrams import ngram_sentences
 from charlm.scoring.likelihood.sample_options import SampleOptions
-from charlm.scoring.likelihood.sample_rows import SentenceDrawer, SentencePlan
+from charlm.scoring.likelihood.sample_rows import Drawing, SentenceDrawer, SentencePlan
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.lines import split_words
@@ -47,7 +49,7 @@ class SampledSentence(ShortRepr, ColouredWords):
 
 @dataclass(frozen=True)
 class Sample(ShortRepr):
-    """The drawn sentences, and the run they come from."""
+    """The drawn sentences, and the run or file they come from."""
 
     model: Path
     seed: int
@@ -91,6 +93,8 @@ def sample(options: SampleOptions) -> Sample:
     if options.no_unk and options.open_vocabulary:
         raise ConfigError("--no-unk: leaves --open-vocabulary nothing to spell; drop one of them")
     set_threads(options.threads)
+    if options.lm is not None:
+        return _sample_of_ngrams(options, Path(options.lm), shape=shape)
     device = pick_device(options.device)
     precision = pick_precision(options.precision, device)
     run = load_run(which_run(options.model), device=device)
@@ -101,16 +105,38 @@ def sample(options: SampleOptions) -> Sample:
         max_length=options.max_length,
         spell=OpenVocabulary.of_run(run).spell if options.open_vocabulary else None,
     )
-    sentences = []
     with autocast(device, precision):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        for each in sampled_sentences(
+        drawn = sampled_sentences(
             vectors, plan, n=options.n, batch_size=options.batch_size, source=run.path
-        ):
-            sentences.append(each)
-            if options.on_sentence is not None:
-                options.on_sentence(each)
-    return Sample(run.path, options.seed, tuple(sentences))
+        )
+        return _told(drawn, options, source=run.path)
+
+
+def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sample:
+    if options.model is not None or options.open_vocabulary:
+        other = "--open-vocabulary" if options.model is None else "--model"
+        raise ConfigError(f"{other}: says nothing of the n-gram model of --lm; drop one of them")
+    model = listed_ngram(path)
+    plan = SentencePlan(
+        seed=options.seed,
+        shape=shape,
+        prefix=_words(
+            options.prefix, known=set(model.words), source=path, max_length=options.max_length
+        ),
+        max_length=options.max_length,
+    )
+    drawings = ngram_sentences(model, plan, n=options.n, batch_size=options.batch_size)
+    return _told(_sentences(drawings), options, source=path)
+
+
+def _told(drawn: Iterable[SampledSentence], options: SampleOptions, *, source: Path) -> Sample:
+    sentences = []
+    for each in drawn:
+        sentences.append(each)
+        if options.on_sentence is not None:
+            options.on_sentence(each)
+    return Sample(source, options.seed, tuple(sentences))
 
 
 def sampled_sentences(
@@ -118,7 +144,11 @@ def sampled_sentences(
 ) -> Iterator[SampledSentence]:
     """`n` sentences of a loaded model in order; `source` is what messages call the model."""
     drawer = SentenceDrawer(vectors, plan, source=source)
-    for drawn in drawer.sentences(n, batch_size=batch_size):
+    return _sentences(drawer.sentences(n, batch_size=batch_size))
+
+
+def _sentences(drawings: Iterable[Drawing]) -> Iterator[SampledSentence]:
+    for drawn in drawings:
         log10s = tuple(0.0 + nats / math.log(10) for nats in drawn.log_probs)
         yield SampledSentence(tuple(drawn.words), log10s, drawn.is_finished)
 
@@ -129,18 +159,27 @@ def prefix_words(prefix: str, *, run: LoadedRun, max_length: int) -> tuple[str, 
     Raises:
         ConfigError: a prefix that the model cannot read, or that leaves no room for a word.
     """
+    words = run.inventory.word_ids if run.oov_input == "unk" else None
+    return _words(
+        run.inventory.normalisation(prefix), known=words, source=run.path, max_length=max_length
+    )
+
+
+def _words(
+    prefix: str, *, known: Container[str] | None, source: Path, max_length: int
+) -> tuple[str, ...]:
+    """`known`: the words of a model that reads no others; None: it reads spellings."""
     shown = f"--prefix {prefix[:SHOWN]!r}"
     if "\n" in prefix:
         raise ConfigError(f"{shown}: found a line end; expected words between blanks")
     try:
-        words = without_marks(split_words(run.inventory.normalisation(prefix)), where=shown)
+        words = without_marks(split_words(prefix), where=shown)
     except DataError as error:
         raise ConfigError(str(error)) from None
-    unknown = [word for word in words if word not in run.inventory.word_ids]
-    if unknown and run.oov_input == "unk":
+    unknown = [word for word in words if known is not None and word not in known]
+    if unknown:
         raise ConfigError(
-            f"{shown}: {unknown[0]!r} is no word of {run.path}; expected its words; write <unk> "
-            "there"
+            f"{shown}: {unknown[0]!r} is no word of {source}; expected its words; write <unk> there"
         )
     if len(words) >= max_length:
         raise ConfigError(

@@ -53,7 +53,8 @@ def train(options: TrainOptions) -> TrainResult:
     """Train a preset on a corpus directory and write a run directory; the corpus is only read.
 
     With several processes, each computes a share of every batch. Under torchrun the options of the
-    first process hold for all.
+    first process hold for all. On processors not made by Intel, a resumed training has the same
+    bits only where torch has computed nothing before the program's first use of charlm.
 
     >>> found = charlm.train(arch="char-small", data="corpus", out="exp/second", epochs=1)
     >>> found.run, found.is_finished

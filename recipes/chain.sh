@@ -86,9 +86,6 @@ cut_corpus() {
   local tokens=$1 whole=$2
   corpus=$3
   mkdir -p "$corpus"
-  cp "$whole/valid.txt" "$whole/test.txt" "$corpus/"
-  [ ! -f "$whole/corpus.json" ] || cp "$whole/corpus.json" "$corpus/" # its text rules, for raw text
-  [ ! -f "$corpus/train.txt" ] || return 0
   python - "$tokens" "$whole/train.txt" >"$corpus/train.txt.part" <<'EOF'
 import sys
 
@@ -100,7 +97,14 @@ with open(sys.argv[2], "rb") as file:
             break
         sys.stdout.buffer.write(line)
 EOF
+  [ ! -f "$corpus/train.txt" ] ||
+    python -c 'import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=False))' \
+      "$corpus/train.txt" "$corpus/train.txt.part" ||
+    die "$corpus/train.txt: found another text than the beginning of $whole/train.txt; the results" \
+      "there are of that text; name another folder with OUT"
   mv "$corpus/train.txt.part" "$corpus/train.txt"
+  cp "$whole/valid.txt" "$whole/test.txt" "$corpus/"
+  [ ! -f "$whole/corpus.json" ] || cp "$whole/corpus.json" "$corpus/" # its text rules, for raw text
 }
 
 # train_all OUT [options of charlm train]: sets $runs.

@@ -3,10 +3,11 @@
 #
 #   bash recipes/low-resource/run.sh FOLDER [options of charlm train]
 #
-# FOLDER holds train.txt, valid.txt and test.txt. TOKENS ("100000 500000 all") chooses the beginnings,
-# ARCHS ("char-small word-char-modern word-ngram-modern") the presets, SEED (3435) their seed. OUT
-# (exp/low-resource) is the folder for all results; the next call continues there. Perplexities of
-# two beginnings do not compare, since each has its own vocabulary.
+# FOLDER holds train.txt, valid.txt and test.txt, or raw/, as get.sh leaves it. TOKENS ("100000 500000
+# all") chooses the beginnings, ARCHS ("char-small word-char-modern word-ngram-modern") the presets,
+# SEED (3435) their seed. OUT (exp/low-resource) is the folder for all results of one text; the next
+# call continues there. Perplexities of two beginnings do not compare, since each has its own
+# vocabulary.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"expected the folder of a text; see --help"}
@@ -18,6 +19,7 @@ SEED=${SEED:-3435}
 . "$setup_root/recipes/chain.sh"
 out=${OUT:-$setup_root/exp/low-resource}
 texts=${TOKENS:-100000 500000 all}
+prep_options="--lower --tokenise simple" # as the recipes of the sets that have raw/
 # shellcheck disable=SC2086  # a word each
 require_numbers TOKENS $texts
 

@@ -231,6 +231,30 @@ def test_low_resource_cuts_a_text_and_trains_in_the_words_of_each_beginning(
     assert again == [f"table {out}/8/compare-kn.json {out}/all/compare-kn.json"]
 
 
+@pytest.mark.parametrize("script", ["low-resource/run.sh", "languages/table8.sh"])
+def test_results_of_one_text_are_not_gone_on_with_for_another(
+    tree: Tree, tmp_path: Path, script: str
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    first, other = texts(tmp_path / "cs", "a window\n"), texts(tmp_path / "de", "ein Fenster\n")
+    environment = {"OUT": str(tmp_path / "out"), "TOKENS": "8", "ARCHS": "char-small"}
+    commands(tree.run(script, str(first), **environment))
+    done = tree.run(script, str(other), **environment)
+    assert (done.returncode, commands_shown(done)) == (1, [])
+    assert done.stderr.splitlines()[-1] == (
+        f"run: {tmp_path}/out/texts/8/train.txt: found another text than the beginning of "
+        f"{other}/train.txt; the results there are of that text; name another folder with OUT"
+    )
+    assert (tmp_path / "out" / "texts" / "8" / "valid.txt").read_text() == "a window\n"
+
+
+def test_low_resource_preps_raw_text_as_the_recipes_of_its_sets(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES.replace(': >"$out/corpus.json" ;;', ': >"$out/train.txt" ;;'))
+    texts(tmp_path / "cs" / "raw")
+    done = tree.run("low-resource/run.sh", str(tmp_path / "cs"), OUT=str(tmp_path / "out"))
+    assert commands_shown(done)[0].endswith(f"--out {tmp_path}/out/cs --lower --tokenise simple")
+
+
 def test_a_folder_whose_name_begins_with_a_dash_is_no_option(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
     texts(tmp_path / "-mine")

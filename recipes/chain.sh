@@ -53,14 +53,37 @@ has_texts() {
     die "$1: train.txt without valid.txt or test.txt; expected all three; run get.sh again"
 }
 
+# require_same_texts SOURCE OUT: what is in OUT already must be of the texts in SOURCE.
+require_same_texts() {
+  mkdir -p "$2"
+  python - "$1" "$2" <<'EOF'
+import hashlib, pathlib, sys
+
+source, out = map(pathlib.Path, sys.argv[1:])
+found = ""
+for name in ("train.txt", "valid.txt", "test.txt"):
+    with open(source / name, "rb") as file:
+        found += f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n"
+kept = out / "texts.sha256"
+if not kept.exists():
+    kept.write_text(found)
+elif kept.read_text() != found:
+    sys.exit(f"run: {out}: its results are of other texts than {source}; name another folder with OUT")
+EOF
+}
+
 # make_corpus FOLDER OUT: sets $corpus, FOLDER itself or what prep makes of FOLDER/raw.
 make_corpus() {
   local folder=$1 out=$2
   case $folder in -*) folder=./$folder ;; esac # not to be read as an option of cp or charlm
   corpus=$folder
-  ! has_texts "$folder" || return 0
+  if has_texts "$folder"; then
+    require_same_texts "$folder" "$out"
+    return
+  fi
   has_texts "$folder/raw" ||
     die "$folder: no train.txt, valid.txt and test.txt in it or in its raw/; run get.sh first"
+  require_same_texts "$folder/raw" "$out"
   corpus=$out/$(basename -- "$folder")
   # shellcheck disable=SC2086  # several words or none
   [ -f "$corpus/corpus.json" ] ||
@@ -86,6 +109,9 @@ cut_corpus() {
   local tokens=$1 whole=$2
   corpus=$3
   mkdir -p "$corpus"
+  cp "$whole/valid.txt" "$whole/test.txt" "$corpus/"
+  [ ! -f "$whole/corpus.json" ] || cp "$whole/corpus.json" "$corpus/" # its text rules, for raw text
+  [ ! -f "$corpus/train.txt" ] || return 0
   python - "$tokens" "$whole/train.txt" >"$corpus/train.txt.part" <<'EOF'
 import sys
 
@@ -97,14 +123,7 @@ with open(sys.argv[2], "rb") as file:
             break
         sys.stdout.buffer.write(line)
 EOF
-  [ ! -f "$corpus/train.txt" ] ||
-    python -c 'import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=False))' \
-      "$corpus/train.txt" "$corpus/train.txt.part" ||
-    die "$corpus/train.txt: found another text than the beginning of $whole/train.txt; the results" \
-      "there are of that text; name another folder with OUT"
   mv "$corpus/train.txt.part" "$corpus/train.txt"
-  cp "$whole/valid.txt" "$whole/test.txt" "$corpus/"
-  [ ! -f "$whole/corpus.json" ] || cp "$whole/corpus.json" "$corpus/" # its text rules, for raw text
 }
 
 # train_all OUT [options of charlm train]: sets $runs.

@@ -103,3 +103,13 @@ def test_no_tuning_is_advised_beside_weights_that_were_tuned() -> None:
     assert call("tune", "dev.tsv", *tuning).exit_code == 0
     result = call("score", "lists.tsv", "--weights", "w.json", "--write", "none")
     assert "without a weight: words, oov" in result.stdout.splitlines()
+
+
+def test_the_help_names_every_feature_that_is_not_of_the_list() -> None:
+    Path("text.txt").write_text("the cat\na dog\n")
+    charlm.ngram_baseline(train="text.txt", order=2, out="kn.arpa")
+    models = {"model": ["exp/first"] * 2, "lm": ["kn.arpa"] * 2}
+    tuned = charlm.tune("dev.tsv", refs="dev.refs", folds=0, threads=1, **models)
+    shown = CliRunner().invoke(app, ["tune", "--help"]).output
+    told = shown.partition("--weight NAME=NUMBER")[2].partition("--encoding")[0]
+    assert set(tuned.weights.values) - {"c2"} <= set(re.findall(r"\w+", told))

@@ -60,8 +60,9 @@ class RescoringOptions:
     weight: Annotated[
         Sequence[str],
         Opt(
-            "Weight of one feature, which replaces that of --weights; tune begins from it; may be "
-            "repeated.",
+            "Weight of one feature: a feature of the lists, nn (nn2, …) for --model, kn (kn2, …) "
+            "for --lm, words or oov, the numbers of words and of unknown words. It replaces that "
+            "of --weights, and tune begins from it; may be repeated.",
             metavar="NAME=NUMBER",
         ),
     ] = ()

@@ -17,14 +17,13 @@ from typing import Any, Literal, cast
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules
-from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD
+from charlm.text.corpus.tokens import MARKS, is_mark
 from charlm.text.io.lines import split_words
 
 NUMBER_TOKEN = "N"
 UNICODE_FORMS = ("NFC", "NFD", "NFKC", "NFKD", "none")
 TOKENISERS = ("none", "simple")
 PUNCTUATION = ("keep", "drop")
-MARKERS = frozenset((UNK_WORD, START_WORD, END_WORD))
 CACHED_WORDS = 1 << 16  # words come again and again; of so many a table is begun anew
 
 # What numbers are, with Arabic decimal and thousands marks: 3.14  1,000  -5  .5  10:30  1990-91
@@ -213,7 +212,7 @@ class Normalisation:
     def _without_ignored(self, token: str) -> str:
         """A token without invisible characters, unless it would then look like a mark."""
         seen = IGNORED_MARKS.sub("", token)
-        return token if seen == token or _is_mark(seen) else self.compose(seen)
+        return token if seen == token or is_mark(seen) else self.compose(seen)
 
 
 NO_RULES = Normalisation(unicode="none")
@@ -244,7 +243,7 @@ class _WordRule(dict[str, Sequence[str]]):
 @cache
 def _cutting(form: str, *, lower: bool, dotless_i: bool, numbers: bool, simple: bool) -> _WordRule:
     """Lower-cases and tokenises; it is of no object, so that none is pickled with its words."""
-    kept = {*MARKERS, NUMBER_TOKEN} if numbers else MARKERS
+    kept = {*MARKS, NUMBER_TOKEN} if numbers else MARKS
 
     def cut(word: str) -> Sequence[str]:
         if lower and word not in kept:
@@ -263,12 +262,8 @@ def _each(rule: Callable[[str], Sequence[str]], words: Sequence[str]) -> list[st
     return _remembered(rule).each(words)
 
 
-def _is_mark(word: str) -> bool:
-    return word in MARKERS or word.startswith(f"{UNK_WORD}:")
-
-
 def _without_punctuation(word: str) -> Sequence[str]:
-    if word.isalnum() or _is_mark(word) or CLITIC.fullmatch(word):
+    if word.isalnum() or is_mark(word) or CLITIC.fullmatch(word):
         return (word,)
     kept = [i for i, each in enumerate(word) if _is_of_word(each)]
     bare = word[kept[0] : kept[-1] + 1] if kept else ""
@@ -280,7 +275,7 @@ def _is_of_word(character: str) -> bool:
 
 
 def _parts(word: str) -> Sequence[str]:
-    if word.isalnum() or _is_mark(word) or not any(map(str.isalnum, word)):
+    if word.isalnum() or is_mark(word) or not any(map(str.isalnum, word)):
         return (word,)
     return tuple(filter(None, HYPHEN_WITHIN.split(word)))
 
@@ -325,7 +320,7 @@ def simple_tokens(word: str) -> Sequence[str]:
     separate, and so does a colon between letters (EU:n). Chinese, Japanese and Thai, which write no
     blanks, are cut at punctuation alone.
     """
-    if word.isalpha() or _is_mark(word) or CLITIC.fullmatch(word):
+    if word.isalpha() or is_mark(word) or CLITIC.fullmatch(word):
         return (word,)
     if len(word) > LONG:
         return tokens_of_long(word)

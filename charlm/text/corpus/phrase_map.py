@@ -2,9 +2,10 @@
 
 If several rules fit, the one with the most words is taken, and of those one without `*` first. `*`
 stands for the rest of a word on both sides: `*n't TAB * n't` cuts every such word in two, and
-`* n't TAB *n't` joins them again. With nothing after the TAB the words are removed. The result of a
-rule is not looked at again, and no rule may change it by itself. Next to other words, or by what
-stands for `*`, one may: where a map is applied again, as by all who read a corpus of `prep --map`.
+`* n't TAB *n't` joins them again, but nothing to `<unk>`, which is no spelling. With nothing after
+the TAB the words are removed. The result of a rule is not looked at again, and no rule may change
+it by itself. Next to other words, or by what stands for `*`, one may: where a map is applied again,
+as by all who read a corpus of `prep --map`.
 """
 
 import re
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from charlm.errors import DataError
+from charlm.text.corpus.tokens import is_mark
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
 from charlm.text.io.table_lines import csv_hint
@@ -126,10 +128,17 @@ class PhraseMap:
         if phrase in self._remembered:
             return self._remembered[phrase]
         matches = ((pattern.fullmatch(phrase), new) for pattern, new in patterns)
-        read = (split_words(new.replace(REST, match[1])) for match, new in matches if match)
-        found = next(read, None)
+        results = (_filled(new, match[1], phrase=phrase) for match, new in matches if match)
+        found = next((each for each in results if each is not None), None)
         if len(phrase) <= LONG:
             if len(self._remembered) > MOST_REMEMBERED:
                 self._remembered.clear()
             self._remembered[phrase] = found
         return found
+
+
+def _filled(new: str, rest: str, *, phrase: str) -> list[str] | None:
+    """A rule's result for what stands for `*`; None: it would join a mark to letters, or cut it."""
+    words = split_words(new.replace(REST, rest))
+    marks = (word for word in phrase.split(" ") if rest in word and is_mark(word))
+    return None if words and any(mark not in words for mark in marks) else words

@@ -11,7 +11,13 @@ END_WORD, UNK_WORD = "</s>", "<unk>"
 CAPITAL_UNK = "<UNK>"  # Kaldi's `<unk>`, and for KenLM; in a text it is a word like any other
 START_WORD = "<s>"  # no word of a model's: nothing predicts it
 END, UNK = 0, 1  # word ids
+MARKS = frozenset((UNK_WORD, START_WORD, END_WORD))
 N_SHOWN = 10  # of the most frequent words
+
+
+def is_mark(token: str) -> bool:
+    """Whether a token is `<unk>`, `<unk>:form`, `<s>` or `</s>`: text rules leave it one token."""
+    return token in MARKS or token.startswith(f"{UNK_WORD}:")
 
 
 def without_marks(words: list[str], *, where: str) -> list[str]:

@@ -176,6 +176,11 @@ def test_what_nobody_says_goes_and_what_is_left_is_as_it_is_said() -> None:
     assert spoken('(ma\u02e5\u02e9), "צה"ל".') == 'ma\u02e5\u02e9 צה"ל'
 
 
+def test_unk_is_joined_to_nothing_so_that_no_rule_sees_its_brackets_when_applied_again() -> None:
+    spoken = Normalisation(punctuation="drop", map=(("* 's", "*'s"),))
+    assert spoken(spoken("the <unk> 's dog 's")) == "the <unk> 's dog's"
+
+
 def test_rules_of_phrases_come_in_the_case_of_the_words_and_before_numbers() -> None:
     rules = (("Mr", "Mister"), ("a hundred", "100"), ("*N't", "* n't"))
     normalise = Normalisation(lower=True, numbers=True, map=rules)

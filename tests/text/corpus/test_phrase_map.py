@@ -26,6 +26,7 @@ def rules_path(tmp_path: Path) -> Path:
         ("uh a uh", "a"),
         ("do n't", "do n't"),
         ("it 's x", "it's x"),
+        ("<unk> 's <unk>:ab 's <unk>n't <unk>:don't", "<unk> 's <unk>:ab 's <unk> n't <unk>:don't"),
     ],
 )
 def test_the_longest_rule_wins_and_one_without_a_star_before_one_with(

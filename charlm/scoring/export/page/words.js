@@ -3,6 +3,8 @@
 const REST = "*";
 
 const wordsOf = (text) => text.split(/[ \t\r\n]+/).filter((word) => word);
+const isMarker = (word) => [UNK_WORD, "<s>", END_WORD].includes(word);
+const isMark = (word) => isMarker(word) || word.startsWith(`${UNK_WORD}:`);
 const whole = (pattern) => new RegExp(`^(?:${pattern})$`, "u");
 
 class TextRules {
@@ -10,7 +12,6 @@ class TextRules {
   constructor({ lower, unicode, tokenise, numbers, punctuation = "keep", split_hyphens = false, map = [], dotless_i = false, patterns }) {
     this.form = unicode;
     this.isTurkish = dotless_i;
-    this.kept = new Set([UNK_WORD, "<s>", END_WORD]);
     this.clitic = whole(patterns.clitic);
     this.dotted = whole(patterns.dotted);
     this.number = whole(patterns.number);
@@ -19,10 +20,10 @@ class TextRules {
     this.hyphen = new RegExp(patterns.hyphen, "u");
     this.ends = new RegExp(patterns.ends, "gu");
     const phrases = new PhraseMap(map);
-    const named = numbers ? new Set([...this.kept, "N"]) : this.kept;
+    const isNamed = (word) => isMarker(word) || (numbers && word === "N");
     this.steps = [
       [tokenise === "simple", this.each((word) => this.seen(word))],
-      [lower, (words) => words.map((word) => (named.has(word) ? word : this.lowered(word)))],
+      [lower, (words) => words.map((word) => (isNamed(word) ? word : this.lowered(word)))],
       [tokenise === "simple", this.each((word) => this.simple(word))],
       [split_hyphens, this.each((word) => this.parts(word))],
       [punctuation === "drop", this.each((word) => this.bare(word))],
@@ -37,8 +38,7 @@ class TextRules {
 
   /** What becomes of each word, but for marks and unknown words with their spelling. */
   each(rule) {
-    const stays = (word) => this.kept.has(word) || word.startsWith(`${UNK_WORD}:`);
-    return (words) => words.flatMap((word) => (stays(word) ? [word] : rule(word)));
+    return (words) => words.flatMap((word) => (isMark(word) ? [word] : rule(word)));
   }
 
   composed(text) {
@@ -55,7 +55,7 @@ class TextRules {
   /** A word as it is seen, unless it would look like a mark then. */
   seen(word) {
     const seen = word.replace(this.ignored, "");
-    if (seen === word || this.kept.has(seen) || seen.startsWith(`${UNK_WORD}:`)) return [word];
+    if (seen === word || isMark(seen)) return [word];
     return seen ? [this.composed(seen)] : [];
   }
 
@@ -104,7 +104,9 @@ class PhraseMap {
     if (exact) return exact;
     for (const { nWords, pattern, read } of this.patterns) {
       const match = nWords === words.length && pattern.exec(phrase);
-      if (match) return wordsOf(read.replace(REST, () => match[1]));
+      const found = match && wordsOf(read.replace(REST, () => match[1]));
+      const changes = (word) => isMark(word) && word.includes(match[1]) && !found.includes(word);
+      if (found && !(found.length && words.some(changes))) return found;
     }
     return null;
   }

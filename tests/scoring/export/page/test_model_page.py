@@ -172,6 +172,7 @@ def test_near_words_that_come_when_their_word_is_gone_are_not_shown(opened: Open
         Normalisation(punctuation="drop", split_hyphens=True, numbers=True),
         Normalisation(lower=True, dotless_i=True),
         Normalisation(lower=True, map=(("Can't", "ca n't"), ("*'s", "* 's"), ("a b", "AB"))),
+        Normalisation(map=(("* a", "*a"), ("*b", "* b"), ("1 *", ""))),
     ],
 )
 def test_what_is_typed_goes_through_the_rules_of_the_text(

@@ -1,13 +1,13 @@
 """Nearest words: how the words of a question are read, and the form of the answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from charlm.errors import ConfigError
 from charlm.notebook import table_html
 from charlm.short_repr import ShortRepr
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.io.lines import split_words
 
 DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batch it was encoded in
@@ -35,12 +35,15 @@ def asked_words(words: str | Sequence[str]) -> list[str]:
 def token_of(word: str, normalisation: Normalisation, *, raw: bool, lower: bool) -> str:
     """The one token that a word is read as; `raw` skips the normalisation.
 
+    `lower` is the run's own lower case: of Turkish I it makes ı where the run does.
+
     Raises:
         ConfigError: several, or none.
     """
-    line = word.replace("\n", " ")
-    line = line.lower() if lower else line
-    tokens = split_words(line if raw else normalisation(line))
+    rules = NO_RULES if raw else normalisation
+    if lower:
+        rules = replace(rules, lower=True, dotless_i=normalisation.dotless_i)
+    tokens = split_words(rules(word.replace("\n", " ")))
     if len(tokens) != 1:
         found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
         raise ConfigError(f"word {word!r}: is read as {found}; expected one word")

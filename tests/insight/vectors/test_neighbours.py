@@ -203,6 +203,14 @@ def test_the_normalisation_of_the_run_is_applied_unless_raw(run_of: RunOf) -> No
     assert (lowered.form, lowered.is_known) == ("ab", True)
 
 
+@pytest.mark.parametrize("raw", [False, True])
+def test_lower_case_is_that_of_the_runs_language(run_of: RunOf, raw: bool) -> None:
+    turkish = Normalisation(lower=True, dotless_i=True)
+    run = run_of(LetterCounts(), normalisation=turkish)
+    (read,) = hoods(run, ["aIİb"], k=1, at="counts", raw=raw, lower=True)
+    assert read.form == "a\u0131ib"
+
+
 @pytest.mark.parametrize(
     ("words", "options", "message"),
     [

@@ -26,7 +26,7 @@ def distributions(lines: list[str]) -> Iterator[tuple[Floats, Floats]]:
     """What both expect at a sentence's start and behind each of its words."""
     for line in lines:
         states = [model.start() for model in models]
-        for word in [*line.split(), None]:
+        for word in [*models[0].tokens(line), None]:
             here = [m.distribution(state)[0] for m, state in zip(models, states, strict=True)]
             yield here[0], here[1]
             if word is not None:

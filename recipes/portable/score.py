@@ -6,6 +6,7 @@ Words stand between blanks, as the model's text had them: rules for raw text are
 import json
 import re
 import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -33,18 +34,15 @@ def vector(word: str) -> np.ndarray:
     return encode.run(None, {"words": np.array([ids.get(form, 1)]), "letters": np.array([row])})[0]
 
 
-def start(leaf: dict) -> np.ndarray:
-    return np.array(leaf["initial"] or np.zeros(leaf["shape"]), np.float32)[None]
-
-
-rules = {name for name, value in vocab["normalisation"].items() if value not in (False, "none")}
-if rules := sorted(rules - {"unicode"}):
+start = [np.float32([leaf["initial"] or np.zeros(leaf["shape"])]) for leaf in info["state"]]
+form = vocab["normalisation"].pop("unicode")
+if rules := sorted(k for k, v in vocab["normalisation"].items() if v not in (False, "none")):
     sys.stderr.write(f"note: lines are not put through the text's rules ({', '.join(rules)})\n")
 for line in (raw.decode() for raw in sys.stdin.buffer):  # UTF-8, whatever the locale says
-    state = [start(leaf) for leaf in info["state"]]
-    words, total = ["</s>", *re.findall(r"[^ \t\r\n]+", line), "</s>"], 0.0
+    text = (line if form == "none" else unicodedata.normalize(form, line)).lstrip("\ufeff")
+    words, state, total = ["</s>", *re.findall(r"[^ \t\r\n]+", text), "</s>"], start, 0.0
     for before, word in zip(words[:-1], words[1:], strict=True):
-        feed = {"x": vector(before), **dict(zip(names, state, strict=True))}
-        log_probs, *state = step.run(None, feed)
+        own = dict(zip(names, state, strict=True))
+        log_probs, *state = step.run(None, {"x": vector(before), **own})
         total += float(log_probs[0, ids.get(word, 1)])
     sys.stdout.buffer.write(f"{total / np.log(10):.4f}\t{line.strip()}\n".encode())

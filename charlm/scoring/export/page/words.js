@@ -17,7 +17,7 @@ class TextRules {
     this.number = whole(patterns.number);
     this.ignored = new RegExp(patterns.ignored, "gu");
     this.token = new RegExp(patterns.token, "gu");
-    this.hyphen = new RegExp(patterns.hyphen, "u");
+    this.hyphen = new RegExp(patterns.hyphen, "su"); // s: U+2028 is no line end in a word
     this.ends = new RegExp(patterns.ends, "gu");
     const phrases = new PhraseMap(map);
     const isNamed = (word) => isMarker(word) || (numbers && word === "N");

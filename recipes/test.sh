@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$setup_root"
 
 # Two processes with a thread each: more threads than cores make PyTorch many times slower.
-export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 python -m pytest -n 2 --dist worksteal "$@"

@@ -64,7 +64,7 @@ def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Po
                 stderr=subprocess.PIPE,
                 text=True,
                 cwd=Path(__file__).parents[2],
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"},
                 start_new_session=True,
             )
         )

@@ -44,7 +44,7 @@ def pair(tiny_run: Path, tmp_path: Path) -> Iterator[Pair]:
         env={
             **os.environ,
             "OMP_NUM_THREADS": "1",
-            "OMP_WAIT_POLICY": "PASSIVE",
+            "OMP_WAIT_POLICY": "passive",
             "TMPDIR": str(tmp_path),
             "GLOO_SOCKET_IFNAME": "none",  # an interface that is not there
         },

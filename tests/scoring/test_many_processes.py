@@ -33,7 +33,7 @@ for command, options in json.load(sys.stdin):
 distributed.destroy_process_group()
 """
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
 LISTS = "u\t-1\tthe cat sat\nu\t-2\tthe dog sat\nu\t-3\ta bird\nv\t-1\tdogs looked\nv\t-2\ta mat\n"
 
 

@@ -107,7 +107,7 @@ def start_training(
             stderr=subprocess.PIPE,
             text=True,
             cwd=Path(__file__).parents[2],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"},
         )
 
     return start

@@ -129,7 +129,7 @@ def pairs(
             stderr=subprocess.PIPE,
             text=True,
             cwd=Path(__file__).parents[2],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"},
         )
         for rank in range(2)
     ]

@@ -7,6 +7,7 @@ after line; a blank after the first comma, as in text, speaks against it.
 
 import csv
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -45,10 +46,15 @@ def may_name_columns(fields: Sequence[str]) -> bool:
     plain = {field.strip(" ").lower() for field in fields}
     return (
         1 < len(fields) == len(plain)
-        and all(COLUMN.fullmatch(field) for field in plain)
+        and all(COLUMN.fullmatch(_without_marks(field)) for field in plain)
         and not plain.isdisjoint(IDS + TEXTS + REFERENCES)
         and not any(character.isdecimal() for field in plain for character in field)
     )
+
+
+def _without_marks(name: str) -> str:
+    r"""A name without combining marks: the vowels of Hindi, Thai and many more are no \w."""
+    return "".join(each for each in name if unicodedata.category(each)[0] != "M")
 
 
 def refuse_csv(

@@ -72,6 +72,7 @@ def test_all_lines_of_a_text_are_handed_on() -> None:
     [
         (("item", "condition", "sentence"), True),
         (("Utt", "am"), True),
+        (("text", "टिप्पणी"), True),
         (("utt1", "word"), False),
         (("word", "word"), False),
         (("anna", "a sentence"), False),

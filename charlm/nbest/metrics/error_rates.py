@@ -104,7 +104,7 @@ class WordErrorRate(ErrorRate):
 
 
 class CharacterErrorRate(ErrorRate):
-    """CER: edits per character of the reference, the blanks between words among them."""
+    """CER: edits per code point of the reference, marks and the blanks between words among them."""
 
     name = "cer"
     _split = ReduceToListOfListOfChars()

@@ -241,7 +241,10 @@ class ListOptions(RescoringOptions):
 
     metric: Annotated[
         MetricName,
-        Opt("What is measured; counted-bleu is BLEU for lists that hold counts of matches."),
+        Opt(
+            "What is measured; cer counts code points, vowel signs and other combining marks among "
+            "them; counted-bleu is BLEU for lists that hold counts of matches."
+        ),
     ] = "wer"
     format: Annotated[
         str,

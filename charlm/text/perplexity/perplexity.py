@@ -33,7 +33,7 @@ class Counts(Additive):
     n_words: int = 0
     n_oov: int = 0  # words that are <unk> at the output, those written so included
     n_changed: int = 0  # words that the model's text normalisation changed
-    n_characters: int = 0  # one blank between words and one newline a sentence included
+    n_characters: int = 0  # code points, a blank between words and a newline a sentence included
     n_bytes: int = 0  # of the same, in UTF-8
     n_unmarked: int = 0  # sentences whose end is no prediction, nor one of the characters
 

@@ -70,6 +70,11 @@ def test_a_word_is_not_cut_at_a_no_break_space() -> None:
     assert counts_HK.tolist() == [[0, 0, 1, 1]]
 
 
+def test_a_vowel_sign_is_a_character() -> None:
+    (counts_HK,) = CharacterErrorRate().statistics([nbest_of("\u0915")], {"u": ("\u0915\u093f",)})
+    assert counts_HK.tolist() == [[0, 1, 0, 2]]
+
+
 def test_words_that_differ_in_case_are_errors() -> None:
     nbest, references = nbest_of("We KNOW", "we know"), {"u": ("WE", "know")}
     (mixed_HK,) = metric_named("wer").statistics([nbest], references)

@@ -52,6 +52,10 @@ CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeop
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
 UNICODE_FORMS: tuple[Literal["NFC", "NFD", "NFKC"], ...] = ("NFC", "NFD", "NFKC")
 
+TURKISH = Normalisation(unicode="none", lower=True, dotless_i=True)
+BARE = Normalisation(unicode="none", punctuation="drop")
+PARTS = Normalisation(unicode="none", split_hyphens=True)
+
 Rule = Callable[[str], Iterable[str]]
 Rules = dict[str, tuple[Rule, str]]  # name → rule and advice, in the order in which they are tried
 
@@ -69,6 +73,7 @@ RULES: Rules = {
         lambda word: (word.lower(), word.capitalize(), word.upper()),
         "prep --lower, for both texts",
     ),
+    "dotless i": (lambda word: [TURKISH(word)], "prep --lower --dotless-i, for both texts"),
     "Unicode form": (
         lambda word: [unicodedata.normalize(form, word) for form in UNICODE_FORMS],
         "prep --unicode NFC, for both texts",
@@ -99,8 +104,6 @@ RULES: Rules = {
         "",
     ),
 }
-BARE = Normalisation(unicode="none", punctuation="drop")
-PARTS = Normalisation(unicode="none", split_hyphens=True)
 # The rules that `charlm score` and `tune` offer for the copy that models read.
 LIST_RULES: Rules = {
     "Unicode form": (
@@ -110,6 +113,7 @@ LIST_RULES: Rules = {
     "apostrophes": RULES["apostrophes"],
     "unseen characters": (RULES["unseen characters"][0], "taking such characters out"),
     "case": (lambda word: [word.lower()], "--lower"),
+    "dotless i": (RULES["dotless i"][0], "lists in lower case, as of prep --lower --dotless-i"),
     "punctuation": (lambda word: [BARE(word)], "--punctuation drop"),
     "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),
     "contractions": (

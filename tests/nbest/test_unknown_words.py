@@ -11,7 +11,7 @@ from charlm.nbest.unknown_words import RULES, Remedy, explained, unknown_words
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
-WORDS = "the cat don't well-known café N нет , . armor bearer naïve ends"
+WORDS = "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi"
 
 
 @pytest.fixture
@@ -28,6 +28,8 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
     ("word", "rule", "known"),
     [
         ("The", "case", "the"),
+        ("IŞIK", "dotless i", "ışık"),
+        ("İYİ", "dotless i", "iyi"),
         ("cafe\u0301", "Unicode form", "café"),
         ("don\u2019t", "apostrophes", "don't"),
         ("well\u2010known", "hyphens", "well-known"),

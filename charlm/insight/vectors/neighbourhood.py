@@ -43,7 +43,8 @@ def token_of(word: str, normalisation: Normalisation, *, raw: bool, lower: bool)
     rules = NO_RULES if raw else normalisation
     if lower:
         rules = replace(rules, lower=True, dotless_i=normalisation.dotless_i)
-    tokens = split_words(rules(word.replace("\n", " ")))
+    line = word.replace("\n", " ")
+    tokens = split_words(line if rules is NO_RULES else rules(line))  # a lone BOM may be a word
     if len(tokens) != 1:
         found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
         raise ConfigError(f"word {word!r}: is read as {found}; expected one word")

@@ -199,6 +199,7 @@ def test_the_normalisation_of_the_run_is_applied_unless_raw(run_of: RunOf) -> No
     assert (read.word, read.form, read.is_known) == ("AB", "ab", True)
     (raw,) = hoods(run, ["aB"], k=1, at="counts", raw=True)
     assert (raw.form, raw.is_known) == ("aB", False)
+    assert hoods(run, ["\ufeffa"], k=1, at="counts", raw=True)[0].form == "\ufeffa"
     (lowered,) = hoods(run, ["aB"], k=1, at="counts", raw=True, lower=True)
     assert (lowered.form, lowered.is_known) == ("ab", True)
 

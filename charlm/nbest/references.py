@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -209,9 +210,17 @@ def _require_same_ids(found: References, ids: Sequence[str], *, name: str) -> No
         parts.append(f"{len(surplus)} references for no list ({_first(surplus)})")
     if parts:
         raise DataError(
-            f"{name}: {' and '.join(parts)}; expected the ids of the lists; --allow-missing "
-            "leaves such out"
+            f"{name}: {' and '.join(parts)}; expected the ids of the lists; "
+            f"{_only_look_alike(missing, surplus) or '--allow-missing leaves such out'}"
         )
+
+
+def _only_look_alike(ids: Iterable[str], others: Iterable[str]) -> str:
+    """A hint where ids differ in what nobody sees, as in names of files from macOS."""
+    composed, known = partial(unicodedata.normalize, "NFC"), {*ids}
+    if {*map(composed, known)}.isdisjoint(map(composed, {*others} - known)):
+        return ""
+    return "some differ in Unicode form alone (NFC, NFD): write both alike"
 
 
 def _first(ids: Sequence[str]) -> str:
@@ -243,10 +252,11 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         _require_order(ids, name=name)
         return "plain"
     of_lines = f" in {len(lines)} lines" if len(full) < len(lines) else ""
+    hint = _only_look_alike(known, (_keyed(form, text)[0] for form in forms for _, text in full))
     raise DataError(
         f"{name}: {len(full)} references{of_lines} for {len(ids)} lists, {hits[best]} with an id "
         f"of theirs; expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each "
-        "list"
+        f"list{hint and f'; {hint}'}"
     )
 
 

@@ -159,6 +159,15 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
         read(path, ["spk-1", "spk-2", "spk-3"])
 
 
+@pytest.mark.parametrize("others", ["u1\tyes\nu2\tno\n", ""])
+def test_ids_that_differ_in_their_unicode_form_are_told(tmp_path: Path, others: str) -> None:
+    path = written(tmp_path, f"e\u0301\tyes\n{others}")
+    with pytest.raises(DataError, match=r"; some differ in Unicode form alone \(NFC, NFD\): write"):
+        read(path, ["\xe9", "u1", "u2"])
+    with pytest.raises(DataError, match=r"--allow-missing leaves such out$|for each list$"):
+        read(path, ["\xe8", "u1", "u2"])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

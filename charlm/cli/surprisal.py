@@ -46,11 +46,12 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     """Print the surprisal of each word, in bits.
 
     There is one row for each word as it was written. It holds the item, your own columns, the
-    number of tokens that the model reads for the word, whether they are known, the length, the
-    count in the training text and the Zipf value (of the rarest token), and the surprisal under
-    each model. R (read.delim) and pandas (sep="\\t") read the table as it is. Missing values are
-    NA: for pandas to keep a word that is spelled NA, give it keep_default_na=False and
-    na_values={"surprisal": "NA"}. --json also has the surprisal of the sentences' ends.
+    number of tokens that the model reads for the word, whether they are known, the length (code
+    points in NFC), the count in the training text and the Zipf value (of the rarest token), and the
+    surprisal under each model. R (read.delim) and pandas (sep="\\t") read the table as it is.
+    Missing values are NA: for pandas to keep a word that is spelled NA, give it
+    keep_default_na=False and na_values={"surprisal": "NA"}. --json also has the surprisal of the
+    sentences' ends.
 
     \b
     charlm surprisal items.csv --column sentence --model exp/first --previous 2

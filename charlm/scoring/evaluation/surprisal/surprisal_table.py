@@ -5,6 +5,7 @@ have its log-probability, whatever the tokeniser did. A word that a model does n
 surprisal of `<unk>`, which is not the surprisal of any word: it is marked, and counted in a note.
 """
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -109,7 +110,8 @@ def _measure(item: ScoredItem, place: int, *, name: str, model: int) -> Cell:
     if place < 0:
         return None
     if name == "length":
-        return len(item.words[place])
+        # The same for é and e with ´: both look alike, and the model reads them alike.
+        return len(unicodedata.normalize("NFC", item.words[place]))
     word = item.by_model[model].words[place]
     if name == "tokens":
         return len(word.tokens)

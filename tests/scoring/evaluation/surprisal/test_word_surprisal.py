@@ -58,6 +58,13 @@ def totals(table: SurprisalTable, model: int = 0) -> list[float]:
     ]
 
 
+def test_the_length_of_a_word_is_the_same_in_every_unicode_form(
+    cutting_run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    table = measure(text_of(tmp_path, "\xe9te\u0301 e\u0301t\xe9"), cutting_run)
+    assert [row[table.header.index("length")] for row in table.rows()] == [3, 3]
+
+
 @settings(
     derandomize=True,
     deadline=None,

@@ -11,7 +11,7 @@ from charlm.nbest.unknown_words import RULES, Remedy, explained, unknown_words
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
-WORDS = "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi"
+WORDS = "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi كتاب ספר"
 
 
 @pytest.fixture
@@ -37,6 +37,8 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
         ("na\xadïve", "unseen characters", "naïve"),
         ("don't\x01", "unseen characters", "don't"),
         ("cafÃ©", "encoding", "café"),
+        ("كِتَـابٌ", "vowel points", "كتاب"),
+        ("סֵפֶר", "vowel points", "ספר"),
         ("нeт", "look-alike letters", "нет"),
         ("cat,", "punctuation", "cat ,"),
         ("armor-bearer", "compounds", "armor bearer"),

@@ -76,6 +76,7 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
         ("o\u2019er l\u2019an d\u2019or", "one apostrophe in both texts"),
         ("t\xadhe ca\u200bt do\u2060g", "taking such characters out"),
         ("THE Cat zz", ""),  # only two types, perhaps by chance
+        ("كِتَاب קֹדֶשׁ סֵפֶר", "taking vowel points out"),
         ("IŞIK İYİ İLE", "lists in lower case, as of prep --lower --dotless-i"),
     ],
 )
@@ -97,6 +98,7 @@ def test_a_habit_that_an_option_would_undo_is_named(unknown: str, advice: str) -
         "l'an",
         "d'or",
         *("ışık", "iyi", "ile"),
+        *("كتاب", "קדש", "ספר"),
     ]
     found = text.counts.remedies(known.__contains__)
     assert [each.advice for each in found] == [advice] * bool(advice)

@@ -122,6 +122,7 @@ class AdaptiveReader:
         # A single array: keeping one small tensor per segment, between large ones that are freed,
         # made memory grow by a megabyte per segment.
         nlls = np.empty(len(ids), np.float32)
+        state = detached(state)  # a learned start stays as trained: the squares say nothing of it
         for first in range(0, len(ids), self._at_once):
             part = slice(first, first + self._at_once)
             nll_N, state = self._chunk(inputs[part], ids[part], spellings=spellings, state=state)

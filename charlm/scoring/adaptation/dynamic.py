@@ -9,6 +9,8 @@ the segment's mean nll. With r = √(mean squared gradient of the training text)
 and without mean squares w ← w + λ (w₀ − w) − η g. Here mean r is the mean over all weights. Krause
 et al.'s code takes the mean of the tensors' means instead. In word-char-modern, whose letters are
 few and have large gradients, that is 80 times as large, so that the weights hardly move back.
+
+A learned initial state does not move: it has no mean square, as streams hardly ever begin.
 """
 
 from collections.abc import Mapping

@@ -17,22 +17,23 @@ from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.adaptation.dynamic import EPSILON, DynamicWeights
 from charlm.scoring.adaptation.mean_squares import MeanSquaredGradients
 from charlm.scoring.likelihood.streams import as_words
+from charlm.settings import Settings
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 SENTENCES = [["a", "b", "c"], ["b", "b", "zz", "a"], ["c"]]
 SEGMENT = 4
-SETTINGS = {
+SETTINGS: Settings = {
     "encoder": {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 3]},
     "context": {"type": "lstm", "dim": 4, "layers": 1},
     "output": {"type": "softmax"},
 }
 
 
-def toy() -> tuple[LanguageModel, Inventory]:
+def toy(**context: str) -> tuple[LanguageModel, Inventory]:
     inventory = inventory_of([["a", "b", "c"], ["<unk>"]], min_char_count=1)
-    model, _ = build_model(SETTINGS, inventory)
+    model, _ = build_model({**SETTINGS, "context": SETTINGS["context"] | context}, inventory)
     torch.manual_seed(1)
     for parameter in model.parameters():
         torch.nn.init.uniform_(parameter, -1.0, 1.0)
@@ -99,6 +100,18 @@ def test_steps_that_leave_no_numbers_are_refused_by_the_rate() -> None:
     state = model.context.initial_state(1)
     with pytest.raises(ConfigError, match="steps of rate 1e.38 leave no numbers.*rate=NUMBER"):
         reader.continued_nll(ids, spellings=spellings, state=state)
+
+
+def test_a_learned_start_stays_as_it_was_trained() -> None:
+    # Its mean square is 0, so that a single step would throw it as far as the rate goes.
+    model, inventory = toy(initial_state="learned")
+    trained = {name: p.detach().clone() for name, p in model.named_parameters()}
+    reader = AdaptiveReader(model, inventory, adaptation=Adaptation("dynamic", Rates(rate=0.1)))
+    ids, spellings = encoded(inventory)
+    for _ in range(2):
+        reader.continued_nll(ids, spellings=spellings, state=model.context.initial_state(1))
+    stays = {name for name, p in model.named_parameters() if torch.equal(p, trained[name])}
+    assert stays == {"context.start.leaves.0", "context.start.leaves.1"}
 
 
 def test_weights_that_no_text_moves_stay_as_they_are() -> None:

@@ -9,7 +9,6 @@ is ever looked up again.
 import inspect
 import json
 import re
-import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +44,7 @@ STORED = "stored"
 InputFile = Annotated[str, STORED]
 BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")  # the point of .5, which JSON writes as 0.5
 MAX_LIST = 64
+LARGEST = 3e38  # value that fits in a float32, as torch wants it
 MAX_DEPTH = 16  # of parts within parts
 MAX_NESTING = 64  # of JSON values: far below Python's recursion limit
 
@@ -242,7 +242,7 @@ def _checked_scalar(value: Any, kind: type, bounds: Range | None, where: str) ->
         raise ConfigError(f"{where} is {shown(value)}; expected {bounds.low} to {bounds.high}")
     if kind is not float:
         return value
-    if not abs(value) <= sys.float_info.max:  # JSON allows NaN and Infinity, Python also 10**400
+    if not abs(value) <= LARGEST:  # JSON allows NaN and Infinity, Python also 10**400
         raise ConfigError(f"{where} is {shown(value)}; expected a finite number")
     return float(value)
 

@@ -146,6 +146,7 @@ def test_a_whole_number_goes_for_a_number_and_becomes_one() -> None:
         ("gain", "big", "'big'; expected a number"),
         ("gain", math.nan, "nan; expected a finite number"),
         ("gain", -math.inf, "-inf; expected a finite number"),
+        ("gain", 1e39, "1e+39; expected a finite number"),
         ("gain", 10**400, "1" + "0" * 56 + "...; expected a finite number"),
         ("gain", 10**5000, "a value too large to show; expected a finite number"),
         ("tied", 1, "1; expected true or false"),

@@ -17,7 +17,7 @@ from charlm.run.folder import (
     wrong_field,
     wrong_recipe,
 )
-from charlm.settings import Settings, shown
+from charlm.settings import LARGEST, Settings, shown
 from charlm.text.io.files import sha256_of, write_json
 from charlm.text.vocabulary.encoding import OOV_INPUTS
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
@@ -26,10 +26,9 @@ FORMAT = 1
 STEP, ENCODE = "step.onnx", "encode.onnx"
 HASHED = (STEP, ENCODE, VOCABULARY)
 EXPECTED = "expected what `charlm export --onnx` writes"
-MOST_NUMBERS = 1 << 24  # in one leaf of a state
+MOST_NUMBERS = 1 << 24  # in a state; of a vector
 MOST_LEAVES = 1 << 10
 MOST_AXES = 8  # of a leaf
-LARGEST = 3e38  # value that fits in a float32
 
 ExportPrecision = Literal["fp32", "int8"]
 
@@ -118,7 +117,7 @@ def _info(path: Path) -> ExportedInfo:
 
 
 def _state(value: list[Any], path: Path) -> tuple[Leaf, ...]:
-    leaves = []
+    leaves, n_numbers = [], 0
     for each in value[:MOST_LEAVES]:
         told = each if isinstance(each, dict) else {}
         shape, initial = told.get("shape"), told.get("initial")
@@ -130,10 +129,11 @@ def _state(value: list[Any], path: Path) -> tuple[Leaf, ...]:
         ):
             raise DataError(f"{path}: 'state' is no list of shapes and numbers; {EXPECTED}")
         size = math.prod(shape)
+        n_numbers += size
         is_filled = len(initial) in (0, size) and all(
             type(n) in (int, float) and abs(n) <= LARGEST for n in initial
         )
-        if size > MOST_NUMBERS or not is_filled:
+        if n_numbers > MOST_NUMBERS or not is_filled:
             raise DataError(f"{path}: a shape and numbers in 'state' do not agree; {EXPECTED}")
         leaves.append(Leaf(tuple(shape), tuple(map(float, initial))))
     return tuple(leaves)

@@ -141,7 +141,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
                     f"{path}: not a file of charlm's; expected what `charlm train` writes"
                 )
             yield file, meta
-    except (SafetensorError, OverflowError) as error:
+    except (SafetensorError, OverflowError, TypeError) as error:  # torch: a shape beyond 64 bits
         raise DataError(f"{path}: cut or damaged ({error}); expected a safetensors file") from None
 
 

@@ -114,8 +114,14 @@ def test_a_file_that_is_cut_or_broken_is_one_line(path: Path, content: bytes) ->
         assert "\n" not in str(caught.value)
 
 
-def test_a_type_that_torch_lacks_is_a_damaged_file(path: Path) -> None:
-    path.write_bytes(header({**META, "a": tensor("F6_E2M3", [4], 3)}, data=b"\0" * 3))
+@pytest.mark.parametrize(
+    ("entry", "n_bytes"),
+    [(tensor("F6_E2M3", [4], 3), 3), (tensor("F32", [(1 << 64) - 1, 0], 0), 0)],
+)
+def test_a_type_or_shape_that_torch_lacks_is_a_damaged_file(
+    path: Path, entry: dict[str, Any], n_bytes: int
+) -> None:
+    path.write_bytes(header({**META, "a": entry}, data=b"\0" * n_bytes))
     with pytest.raises(DataError, match=r": cut or damaged \(.*\); expected a safetensors file$"):
         read_tensors(path)
 

@@ -104,7 +104,10 @@ def _mapped(path: Path, *, key: str, shape: tuple[int, int]) -> Tensor | None:
         with name_in_utf8(path) as name, safe_open(name, framework="pt") as file:
             if (file.metadata() or {}).get(KEY) != key:
                 return None
+            held = file.get_slice(NAME)
+            if held.get_dtype() != "F16" or tuple(held.get_shape()) != shape:
+                return None  # not read: a shape that a stranger made up may be none of torch's
             kept_VE: Tensor = file.get_tensor(NAME)
     except (SafetensorError, OSError):
         return None
-    return kept_VE if kept_VE.dtype == torch.float16 and kept_VE.shape == shape else None
+    return kept_VE

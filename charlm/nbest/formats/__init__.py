@@ -189,7 +189,9 @@ def _refuse_json(sample: Sample, *, where: str) -> None:
     if JSON_BEGIN.match(text) is None:
         return
     try:
-        value, _ = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
+        # As floats, since Python refuses whole numbers of more than 4,300 digits.
+        decoder = json.JSONDecoder(parse_int=float)
+        value, _ = decoder.raw_decode(text, len(text) - len(text.lstrip()))
     except RecursionError:
         return
     except json.JSONDecodeError as error:

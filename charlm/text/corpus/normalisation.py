@@ -16,7 +16,8 @@ from itertools import chain, groupby
 from typing import Any, Literal, cast
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules
+from charlm.settings import shown
+from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules, rest_fits
 from charlm.text.corpus.tokens import MARKS, is_mark
 from charlm.text.io.lines import split_words
 
@@ -24,6 +25,7 @@ NUMBER_TOKEN = "N"
 UNICODE_FORMS = ("NFC", "NFD", "NFKC", "NFKD", "none")
 TOKENISERS = ("none", "simple")
 PUNCTUATION = ("keep", "drop")
+NO_TEXT = re.compile("[\n\0\ud800-\udfff]")  # what no line of UTF-8 holds, and JSON can spell
 CACHED_WORDS = 1 << 16  # words come again and again; of so many a table is begun anew
 
 # What numbers are, with Arabic decimal and thousands marks: 3.14  1,000  -5  .5  10:30  1990-91
@@ -91,7 +93,9 @@ class Normalisation:
         ):
             value = getattr(self, option)
             if value not in known:
-                raise ConfigError(f"{option}: found {value!r}; expected one of {', '.join(known)}")
+                raise ConfigError(
+                    f"{option}: found {shown(value)}; expected one of {', '.join(known)}"
+                )
         if self.dotless_i and not self.lower:
             raise ConfigError("dotless_i: found no lower case; expected lower; add --lower")
 
@@ -193,17 +197,17 @@ class Normalisation:
         """
         kinds = {field.name: field.type for field in fields(cls)} | {"map": list}
         if not isinstance(value, dict) or not set(REQUIRED) <= set(value) <= set(kinds):
-            found = sorted(map(str, value)) if isinstance(value, dict) else type(value).__name__
+            keys = shown(sorted(map(str, value))) if isinstance(value, dict) else ""
+            found = keys or type(value).__name__
             raise DataError(f"{name}: found {found}; expected the keys {', '.join(REQUIRED)}")
         for key, each in value.items():
             kind = cast(type, kinds[key])
             if type(each) is not kind:
-                raise DataError(f"{name}: {key} is {each!r}; expected a {kind.__name__}")
+                raise DataError(f"{name}: {key} is {shown(each)}; expected a {kind.__name__}")
         rules = value.get("map", [])
         for rule in rules:
-            is_pair = isinstance(rule, list) and len(rule) == 2
-            if not is_pair or not all(type(s) is str for s in rule) or not split_words(rule[0]):
-                raise DataError(f"{name}: map has {rule!r:.60}; expected two texts a rule")
+            if not _is_rule(rule):
+                raise DataError(f"{name}: map has {shown(rule)}; expected two texts a rule")
         try:
             return cls(**value | {"map": tuple(map(tuple, rules))})
         except ConfigError as error:
@@ -213,6 +217,14 @@ class Normalisation:
         """A token without invisible characters, unless it would then look like a mark."""
         seen = IGNORED_MARKS.sub("", token)
         return token if seen == token or is_mark(seen) else self.compose(seen)
+
+
+def _is_rule(value: object) -> bool:
+    """Whether a JSON value is a rule of a map, of text that can stand in a line."""
+    if not (isinstance(value, list) and len(value) == 2 and all(type(s) is str for s in value)):
+        return False
+    is_text = not any(NO_TEXT.search(side) for side in value)
+    return is_text and bool(split_words(value[0])) and rest_fits(*value)
 
 
 NO_RULES = Normalisation(unicode="none")

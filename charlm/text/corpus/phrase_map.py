@@ -61,8 +61,7 @@ def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, n
                 f"{where}: found {line[:40]!r}; expected words, TAB, and what is read in their "
                 f"place{csv_hint(line)}"
             )
-        is_even = sides[0].count(REST) == sides[1].count(REST) <= 1
-        if not (is_even or (sides[0].count(REST) == 1 and not sides[1])) or sides[0] == REST:
+        if not rest_fits(*sides):
             raise DataError(
                 f"{where}: found {line[:40]!r}; expected one {REST} on both sides or none, with "
                 "letters or words beside it"
@@ -80,6 +79,15 @@ def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, n
                 "rule; expected rules that leave each other's results alone; write the last one"
             )
     return tuple(rules.items())
+
+
+def rest_fits(old: str, new: str) -> bool:
+    """Whether `*` stands once on both sides of a rule or on neither, and with something beside it.
+
+    More of them could take for ever to match, in a rule of a stranger's file.
+    """
+    is_even = old.count(REST) == new.count(REST) <= 1
+    return (is_even or (old.count(REST) == 1 and not new)) and old != REST
 
 
 class PhraseMap:

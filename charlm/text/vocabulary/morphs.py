@@ -7,7 +7,7 @@ some word of the vocabulary, where a model could learn its vector.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -134,11 +134,15 @@ def strings_in(value: Mapping[str, Any], name: str, *, path: str | Path) -> tupl
     if len(set(found)) != len(found):
         twice = next(each for each, count in Counter(found).items() if count > 1)
         raise DataError(f"{path}: {name}: found {shown(twice)} twice; expected each once")
+    _require_text(found, name, path=path)
+    return tuple(found)
+
+
+def _require_text(texts: Iterable[str], name: str, *, path: str | Path) -> None:
     try:
-        "".join(listed).encode()
+        "".join(texts).encode()
     except UnicodeEncodeError:  # JSON can spell what no text holds
         raise DataError(f"{path}: {name}: found half a surrogate pair; expected text") from None
-    return tuple(found)
 
 
 def _segmentations(value: object, name: str) -> dict[str, tuple[str, ...]]:
@@ -153,4 +157,5 @@ def _segmentations(value: object, name: str) -> dict[str, tuple[str, ...]]:
                 f"{LONGEST_SEGMENTATION} morphs with a blank between them"
             )
         result[word] = pieces
+    _require_text([*result, *value.values()], "segmentations", path=name)
     return result

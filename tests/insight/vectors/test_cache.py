@@ -115,6 +115,20 @@ def test_a_damaged_file_is_made_again_or_done_without(run_of_vectors: MakeRun, d
     assert path.is_dir() or path.read_bytes() == whole
 
 
+def test_a_shape_that_a_stranger_made_up_is_not_read(run_of_vectors: MakeRun) -> None:
+    run = run_of_vectors(AXES)
+    expected = nearest(run, "a")
+    path = kept_path(run, "word")
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + size])
+    header["vectors"] |= {"shape": [(1 << 64) - 1, 0], "data_offsets": [0, 0]}
+    made_up = json.dumps(header).encode()
+    path.write_bytes(len(made_up).to_bytes(8, "little") + made_up)
+    assert nearest(run, "a") == expected
+    assert path.read_bytes() == whole
+
+
 def test_a_run_that_cannot_be_written_is_asked_in_memory_and_that_is_told(
     run_of_vectors: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:

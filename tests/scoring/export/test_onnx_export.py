@@ -360,6 +360,7 @@ def test_the_vocabulary_of_another_model_is_refused(folder: Path) -> None:
         ({"state": [{"shape": [1] * 80, "initial": []}]}, "no list of shapes"),
         ({"state": [{"shape": [0, 10**30], "initial": []}]}, "no list of shapes"),
         ({"state": [{"shape": [1], "initial": [10**400]}]}, "do not agree"),
+        ({"state": [{"shape": [1 << 23], "initial": []}] * 3}, "do not agree"),
         ({"state": [{"shape": [3], "initial": []}] * 4}, "no networks as export.json describes"),
         ({"vector_dim": -1}, "vector_dim -1; expected what"),
         ({"vector_dim": 10**12}, "vector_dim 1000000000000; expected what"),

@@ -294,6 +294,15 @@ def test_words_are_remembered_up_to_a_number_and_no_answer_depends_on_it() -> No
         (GOOD | {"punctuation": "x"}, "punctuation: found 'x'; expected one of keep, drop"),
         (GOOD | {"map": [["", "b"]]}, "map has ['', 'b']; expected two texts a rule"),
         (GOOD | {"map": [["a"]]}, "map has ['a']; expected two texts a rule"),
+        (GOOD | {"map": [["*a" * 25 + "*b", "x"]]}, "map has ['*a*a"),  # takes for ever to match
+        (GOOD | {"map": [["a", "b\nc"]]}, r"map has ['a', 'b\nc']; expected two texts a rule"),
+        (GOOD | {"map": [["\ud800", "b"]]}, r"map has ['\ud800', 'b']; expected two texts a rule"),
+        (GOOD | {"lower": "x" * 1000}, f"lower is '{'x' * 56}...; expected a bool"),
+        (GOOD | {"unicode": "x" * 1000}, f"unicode: found '{'x' * 56}...; expected one of NFC"),
+        (
+            GOOD | {"x" * 1000: 1},
+            f"found ['lower', 'numbers', 'tokenise', 'unicode', '{'x' * 12}...",
+        ),
     ],
 )
 def test_the_normalisation_of_a_stranger_is_refused_by_name(value: object, message: str) -> None:

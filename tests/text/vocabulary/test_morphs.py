@@ -108,6 +108,14 @@ CUT = "expected 1 to 10000 morphs with a blank between them"
         ({"costs": [1.0, math.nan]}, f"costs of morphs: found [1.0, nan]; {COSTLY}"),
         ({"segmentations": []}, "segmentations: found []; expected an object of words"),
         ({"segmentations": {"ab": ["a", "b"]}}, f"segmentation of 'ab': found ['a', 'b']; {CUT}"),
+        (
+            {"segmentations": {"ab": "a \ud800"}},
+            "segmentations: found half a surrogate pair; expected text",
+        ),
+        (
+            {"segmentations": {"\udc80": "a"}},
+            "segmentations: found half a surrogate pair; expected text",
+        ),
         ({"segmentations": {"ab": ""}}, f"segmentation of 'ab': found ''; {CUT}"),
         ({"segmentations": {"ab": "a  b"}}, f"segmentation of 'ab': found 'a  b'; {CUT}"),
         (

@@ -6,6 +6,7 @@ same.
 """
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -132,13 +133,15 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
         systems = {system["name"]: system[state] for system in group["systems"]}
         pairs = {(p["first"], p["second"]): p[state] for p in group["differences"]}
         texts = tuple(sorted(TEXTS.findall(group["systems"][0][state]["signature"])))
-        _ = group["n_words_of_vocabulary"], group["n_tokens"], group["vocabulary_sha256"]
+        _ = group["n_words_of_vocabulary"], group["n_tokens"]
+        if not isinstance(group["vocabulary_sha256"], str):
+            raise TypeError("text as 'vocabulary_sha256'")
         for name, figures in systems.items():
             _ = figures["signature"], _order(name)
-            if not isinstance(figures["ppl"], float | int | None):
+            if not _is_number(figures["ppl"]):
                 raise TypeError(f"number as 'ppl' of {name!r}")
-        if not all(isinstance(each, dict) for each in pairs.values()):
-            raise TypeError("object as each of 'differences'")
+        if not all(_is_difference(each) for each in pairs.values()):
+            raise TypeError("object with numbers as each of 'differences'")
     except (KeyError, TypeError, IndexError) as error:
         raise DataError(
             f"{file}: not what `charlm compare-kn --json` prints with --state {state} or both "
@@ -151,6 +154,19 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
         )
     path = path if split == "test" else Path(f"{path}:{split}")
     return texts, _Found(file, path, group, systems, pairs)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number, or None as for one that is too large to tell."""
+    return value is None or (isinstance(value, float | int) and abs(value) <= sys.float_info.max)
+
+
+def _is_difference(value: object) -> bool:
+    """Whether a value is an object, with both ends of an interval or with neither."""
+    if not isinstance(value, dict):
+        return False
+    low, high = value.get("low"), value.get("high")
+    return _is_number(low) and _is_number(high) and (low is None) == (high is None)
 
 
 def _join(known: _Found, found: _Found, *, state: str) -> None:

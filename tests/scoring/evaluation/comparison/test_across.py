@@ -166,9 +166,16 @@ def test_a_file_whose_perplexities_are_none_is_refused(write: Any) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [('"name": "char"', '"name": 5'), ('{"ppl": 0.0, "low": -30.0, "high": -10.0}', "null")],
+    [
+        ('"name": "char"', '"name": 5'),
+        ('{"ppl": 0.0, "low": -30.0, "high": -10.0}', "null"),
+        ('"low": -30.0', '"low": "x"'),
+        ('"low": -30.0', '"low": null'),
+        ('"ppl": 8.0', f'"ppl": {10**400}'),
+        (f'"vocabulary_sha256": "{"0" * 64}"', '"vocabulary_sha256": 3'),
+    ],
 )
-def test_a_name_or_a_difference_that_is_none_is_refused(write: Any, old: str, new: str) -> None:
+def test_a_name_or_a_number_that_is_none_is_refused(write: Any, old: str, new: str) -> None:
     path = write("cs", {"KN-5": 9.0, "char": 8.0})
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))

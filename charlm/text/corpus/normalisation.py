@@ -205,13 +205,15 @@ class Normalisation:
             if type(each) is not kind:
                 raise DataError(f"{name}: {key} is {shown(each)}; expected a {kind.__name__}")
         rules = value.get("map", [])
-        for rule in rules:
-            if not _is_rule(rule):
-                raise DataError(f"{name}: map has {shown(rule)}; expected two texts a rule")
+        wrong = [rule for rule in rules if not _is_pair_of_texts(rule)]
         try:
-            return cls(**value | {"map": tuple(map(tuple, rules))})
+            result = cls(**value | {"map": () if wrong else tuple(map(tuple, rules))})
         except ConfigError as error:
             raise DataError(f"{name}: {error}") from None
+        wrong += [[old, new] for old, new in result.plain_map if not (old and rest_fits(old, new))]
+        if wrong:
+            raise DataError(f"{name}: map has {shown(wrong[0])}; expected two texts a rule")
+        return result
 
     def _without_ignored(self, token: str) -> str:
         """A token without invisible characters, unless it would then look like a mark."""
@@ -219,12 +221,11 @@ class Normalisation:
         return token if seen == token or is_mark(seen) else self.compose(seen)
 
 
-def _is_rule(value: object) -> bool:
-    """Whether a JSON value is a rule of a map, of text that can stand in a line."""
+def _is_pair_of_texts(value: object) -> bool:
+    """Whether a JSON value is a pair of texts that can stand in a line."""
     if not (isinstance(value, list) and len(value) == 2 and all(type(s) is str for s in value)):
         return False
-    is_text = not any(NO_TEXT.search(side) for side in value)
-    return is_text and bool(split_words(value[0])) and rest_fits(*value)
+    return not any(map(NO_TEXT.search, value))
 
 
 NO_RULES = Normalisation(unicode="none")

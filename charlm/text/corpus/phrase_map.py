@@ -56,17 +56,17 @@ def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, n
     applied: dict[str, str] = {}
     for where, line in lines:
         sides = [" ".join(split_words(each)) for each in line.split("\t")]
-        if len(sides) != 2 or not sides[0]:
+        if len(sides) != 2 or not plain(sides[0]):
             raise DataError(
                 f"{where}: found {line[:40]!r}; expected words, TAB, and what is read in their "
                 f"place{csv_hint(line)}"
             )
-        if not rest_fits(*sides):
+        old, new = map(plain, sides)
+        if not rest_fits(old, new):
             raise DataError(
                 f"{where}: found {line[:40]!r}; expected one {REST} on both sides or none, with "
                 "letters or words beside it"
             )
-        old, new = map(plain, sides)
         if applied.setdefault(old, new) != new:
             raise DataError(f"{where}: found a second rule for {old[:40]!r}; expected one")
         rules[sides[0]] = sides[1]
@@ -84,7 +84,7 @@ def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, n
 def rest_fits(old: str, new: str) -> bool:
     """Whether `*` stands once on both sides of a rule or on neither, and with something beside it.
 
-    More of them could take for ever to match, in a rule of a stranger's file.
+    More of them could take for ever to match, as in a rule of a stranger's file.
     """
     is_even = old.count(REST) == new.count(REST) <= 1
     return (is_even or (old.count(REST) == 1 and not new)) and old != REST

@@ -295,6 +295,11 @@ def test_words_are_remembered_up_to_a_number_and_no_answer_depends_on_it() -> No
         (GOOD | {"map": [["", "b"]]}, "map has ['', 'b']; expected two texts a rule"),
         (GOOD | {"map": [["a"]]}, "map has ['a']; expected two texts a rule"),
         (GOOD | {"map": [["*a" * 25 + "*b", "x"]]}, "map has ['*a*a"),  # takes for ever to match
+        (GOOD | {"map": [["\uff0aa" * 25, "x"]], "unicode": "NFKC"}, "map has ['*a*a"),
+        (
+            GOOD | {"map": [["\u2003", "x"]], "unicode": "NFKC"},
+            "map has ['', 'x']; expected two te",
+        ),
         (GOOD | {"map": [["a", "b\nc"]]}, r"map has ['a', 'b\nc']; expected two texts a rule"),
         (GOOD | {"map": [["\ud800", "b"]]}, r"map has ['\ud800', 'b']; expected two texts a rule"),
         (GOOD | {"lower": "x" * 1000}, f"lower is '{'x' * 56}...; expected a bool"),

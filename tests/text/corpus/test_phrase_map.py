@@ -75,6 +75,22 @@ def test_what_is_no_rule_or_one_too_many_is_refused(
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
+        ({"\u2003": "x"}, "map: found '\\u2003\\tx'; expected words, TAB"),  # it would never end
+        ({"\uff0aa\uff0ab": "x"}, "expected one * on both sides or none"),
+    ],
+)
+def test_a_rule_must_be_one_in_the_unicode_form_in_which_it_is_applied(
+    rules: dict[str, str], message: str
+) -> None:
+    rules_of(rules)
+    with pytest.raises(DataError) as caught:
+        normalisation_of(PrepOptions("raw", out="out", unicode="NFKC", map=rules))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
         ({"Can't": "ca n't", "can't": "can not"}, 'map: found a second rule for "can\'t"; '),
         ({"a": "B", "b": "c"}, "map: 'a' becomes 'b', and that 'c' by another rule"),
     ],

@@ -17,9 +17,11 @@ from charlm.options import HOW_READ, Opt, keywords, require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import display_name, open_bytes, parse_json
+from charlm.text.io.lines import MIB
 from charlm.text.io.short_names import short_names
 
 TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
+MOST_BYTES = 64 * MIB  # a comparison takes a few KiB, and what is packed may unpack without end
 BASELINE = re.compile(r"KN-(\d+)")
 
 
@@ -112,7 +114,7 @@ def table(options: TableOptions) -> Table:
     by_texts: dict[object, _Found] = {}
     for file in files:
         with open_bytes(file) as opened:
-            content = opened.read()
+            content = opened.read(MOST_BYTES + 1)
         texts, found = _comparison(content, options.state, file=display_name(file))
         _join(by_texts.setdefault(texts, found), found, state=options.state)
     all_found = list(by_texts.values())
@@ -125,6 +127,11 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
     if not content.startswith((b"{", b"[")):
         raise DataError(
             f"{file}: no JSON; expected what `charlm compare-kn --json` prints; add --json there"
+        )
+    if len(content) > MOST_BYTES:
+        raise DataError(
+            f"{file}: larger than {MOST_BYTES // MIB} MiB; expected what `charlm compare-kn "
+            "--json` prints"
         )
     value = parse_json(content, file)
     try:

@@ -1,5 +1,6 @@
 """One table of several comparisons: what shares a column, what does not, per cents by hand."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,13 @@ def test_the_text_for_the_eye_is_sent_back_for_json(tmp_path: Path) -> None:
         DataError, match="a.txt: no JSON; expected what .* prints; add --json there"
     ):
         table([tmp_path / "a.txt"])
+
+
+def test_a_file_that_unpacks_to_more_than_any_comparison_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(gzip.compress(b"{" + b" " * (65 << 20), compresslevel=1))
+    with pytest.raises(DataError, match=r"a\.json\.gz: larger than 64 MiB; expected what"):
+        table(path)
 
 
 def test_a_table_of_no_file_is_refused() -> None:

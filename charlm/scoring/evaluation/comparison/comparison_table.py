@@ -64,8 +64,10 @@ def compared_group(
     state = (asked.states(members[0]) if members else options.states)[0]
     log10s_KN = np.stack([entry.log10s[state] for entry in entries])
     pairs = contest.pairs(entries, state=state)
+    morphs = (member.inventory.n_morphs for member in members)
     return Group(
         inventory=inventory,
+        n_morphs=next((n for n in morphs if n is not None), None),
         n_train_tokens=baseline.n_train_tokens,
         counts=contest.scores.counts,
         fallback_orders=baseline.info.fallback_orders,

@@ -74,6 +74,7 @@ class Group:
     """Models with the same words, and the n-gram model over these words."""
 
     inventory: Inventory
+    n_morphs: int | None  # of the first model whose words are segmented
     n_train_tokens: int  # each </s> counted
     counts: Counts  # of the text
     fallback_orders: tuple[int, ...]  # orders of n-grams for which fixed discounts were used
@@ -118,7 +119,7 @@ class Group:
         return {
             "n_words_of_vocabulary": self.n_words,
             "n_characters_of_vocabulary": inventory.n_characters_as_published,
-            "n_morphs_of_vocabulary": inventory.n_morphs,
+            "n_morphs_of_vocabulary": self.n_morphs,
             "n_train_tokens": self.n_train_tokens,
             "vocabulary_sha256": inventory.sha256,
             "normalisation": inventory.normalisation.to_dict(),

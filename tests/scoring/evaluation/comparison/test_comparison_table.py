@@ -16,7 +16,9 @@ from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.text.perplexity import perplexity
 from charlm.text.perplexity.perplexity import ScoredSentence
+from charlm.text.vocabulary.build_vocabulary import vocab
 from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.training.train import train
 
 Compare = Callable[..., Any]
 
@@ -62,6 +64,24 @@ def test_the_text_that_is_measured_has_no_part_in_a_weight(
         weights = [r.system(name).by_state[state].weight for r in (result, moved)]
         assert weights[0] == weights[1]
         assert result.ppl(name, state) != moved.ppl(name, state)
+
+
+def test_morphs_are_counted_whichever_run_has_them(
+    corpus_dir: Path, tiny_run: Path, tiny_sizes: list[str], tmp_path: Path, compared: Compare
+) -> None:
+    (tmp_path / "morphs").write_text("sat\ts at\n")
+    segmented = vocab(data=corpus_dir, morphs=str(tmp_path / "morphs"), out=tmp_path / "v.json")
+    run = tmp_path / "segmented"
+    options: dict[str, Any] = {
+        "arch": "char-small",
+        "epochs": 1,
+        "overrides": tiny_sizes,
+        "device": "cpu",
+    }
+    train(data=corpus_dir, vocab=tmp_path / "v.json", out=run, threads=1, **options)
+    for models in [(tiny_run, run), (run, tiny_run)]:
+        figures = compared(corpus_dir, *models).only_group.to_dict()
+        assert figures["n_morphs_of_vocabulary"] == segmented.n_morphs
 
 
 def heard(run: Path, data: Path, split: Any, state: Any) -> list[float]:

@@ -103,7 +103,7 @@ def load_info(folder: str | Path) -> RunInfo:
         DataError: no run, a newer format, or a file that `RunInfo.save` did not write.
     """
     path = Path(folder) / RUN
-    if Path(folder).is_file():
+    if Path(folder).exists() and not Path(folder).is_dir():
         raise DataError(
             f"{folder}: a file, and no run; expected a folder that `charlm train` wrote; n-gram "
             "models go to --lm of ngram, score, tune, serve, surprisal, next or sample"

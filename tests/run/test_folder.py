@@ -157,8 +157,10 @@ def test_a_folder_of_runs_names_them_and_none_is_called_none(tmp_path: Path) -> 
 
 def test_an_ngram_model_in_the_place_of_a_run_is_sent_to_its_option(tmp_path: Path) -> None:
     (tmp_path / "kn.arpa").write_text("\\data\\\n")
-    with pytest.raises(DataError, match="a file, and no run; .* n-gram models go to --lm of ngram"):
-        load_info(tmp_path / "kn.arpa")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("kn.arpa", "pipe"):
+        with pytest.raises(DataError, match="a file, and no run; .* models go to --lm of ngram"):
+            load_info(tmp_path / name)
 
 
 @pytest.mark.parametrize(

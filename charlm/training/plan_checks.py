@@ -105,17 +105,6 @@ def check_texts(plan: Plan) -> None:
             )
 
 
-def same_text(plan: Plan) -> str:
-    """A note on a run that is validated on the text that it learns; "" for others."""
-    assert plan.stored is not None
-    if len({plan.stored.corpus[split]["sha256"] for split in ("train", "valid")}) > 1:
-        return ""
-    return (
-        "valid.txt is train.txt: what is only learned by heart looks as good as what holds for "
-        "other text; put sentences there that train.txt does not have"
-    )
-
-
 def _inventory(plan: Plan) -> Inventory:
     if plan.stored and (plan.folder / VOCABULARY).is_file():
         return load_inventory(plan.folder / VOCABULARY)

@@ -21,15 +21,12 @@ import torch
 
 from charlm.errors import DataError
 from charlm.model.build import build_model
-from charlm.model.contract import Encoder
 from charlm.run.card import save_card
 from charlm.run.curve import save_curve
 from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import set_threads, versions
 from charlm.settings import Settings, merged
-from charlm.text.corpus.sentences import corpus_normalisation, split_path
-from charlm.text.corpus.split import SUMMARY
-from charlm.text.perplexity.signature import normalisation_name
+from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.encoding import EncodedText, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
@@ -37,13 +34,14 @@ from charlm.training.init_from_run import begin_from
 from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
-from charlm.training.plan import Plan, idle_settings
-from charlm.training.plan_checks import check_texts, initial_run, same_text
+from charlm.training.plan import Plan
+from charlm.training.plan_checks import check_texts, initial_run
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.recipe import MOST
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
 from charlm.training.train_speller import Spellings, with_speller
+from charlm.training.training_notes import note_cut_words, note_settings, note_text, note_turn
 from charlm.training.watcher import Silence
 from charlm.version import __version__
 
@@ -72,7 +70,7 @@ def run_session(
 
     Of several processes the first runs this function; the others run `follow`.
     """
-    _note_text(plan, inventory, watcher=watcher)
+    note_text(plan, inventory, watcher=watcher)
     if plan.stored:
         check_texts(plan)
     texts = encoded_texts(plan, inventory)
@@ -169,27 +167,14 @@ def train_on(
             save_log(trainer.position, folder)
         _save_card_and_curve(trainer, begun)  # outdated if a crash came after the checkpoint
         if trainer.progress.is_finished:
-            _note_turn(trainer, watcher)  # patience also ends a run that was given more epochs
+            note_turn(trainer, watcher)  # patience also ends a run that was given more epochs
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
-        _note_cut_words(trainer, watcher)
-        _note_settings(trainer, begun.plan, watcher=watcher)
+        note_cut_words(trainer, watcher)
+        note_settings(trainer, begun.plan, watcher=watcher)
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
     _run_epochs(trainer, begun, check_lock=check_lock, is_over=is_over, watcher=watcher)
-
-
-def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
-    """Note what a user may not expect about how the text is read."""
-    own, rules = corpus_normalisation(plan.data), inventory.normalisation
-    if (plan.data / SUMMARY).is_file() and own != rules:
-        watcher.note(
-            f"the vocabulary's text rules ({normalisation_name(rules)}) are not those that the "
-            f"corpus was prepared with ({normalisation_name(own)}); the vocabulary's are applied"
-        )
-    if not plan.stored:
-        for sign in inventory.signs:
-            watcher.note(sign)
 
 
 def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
@@ -359,7 +344,7 @@ def _run_epochs(
             _save_card_and_curve(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
-        _note_turn(trainer, watcher)
+        note_turn(trainer, watcher)
         if any(ranks.decided(is_over())):
             break
     if not is_saved:
@@ -371,51 +356,6 @@ def _run_epochs(
         if is_set:
             _save_card_and_curve(trainer, begun)
         remove_encoded(folder, watcher)
-
-
-def _note_cut_words(trainer: Trainer, watcher: Watcher) -> None:
-    """Note words of which a model that reads spelling does not read the end."""
-    inventory, modules = trainer.inventory, trainer.model.modules()
-    longest, n_cut = inventory.max_word_length, inventory.n_cut_words
-    if n_cut and any(isinstance(each, Encoder) and each.reads_spelling for each in modules):
-        watcher.note(
-            f"{n_cut} words are longer than {longest} characters and read by their first {longest}"
-        )
-
-
-def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
-    """Note what has no effect in a new training: settings, and a validation that is none."""
-    recipe, position = trainer.recipe, trainer.position
-    if position.epoch or position.step:
-        return
-    for said in idle_settings(plan.changes, plan.settings):
-        watcher.note(said)
-    n_steps = recipe.epochs * len(trainer.batches)
-    left_out = (
-        same_text(plan),
-        recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
-        recipe.averaging.left_out(n_epochs=recipe.epochs),
-    )
-    for said in filter(None, left_out):
-        watcher.note(said)
-
-
-def _note_turn(trainer: Trainer, watcher: Watcher) -> None:
-    """Note what an epoch changes: the training ends early, averaging begins, little is left."""
-    recipe, position = trainer.recipe, trainer.position
-    if position.epoch == recipe.epochs:
-        return
-    if trainer.progress.is_finished:
-        watcher.note(
-            f"ended after epoch {position.epoch} of {recipe.epochs}: no gain since epoch "
-            f"{position.best_epoch}, recipe.patience={recipe.patience}"
-        )
-    ppls, begins = position.valid_ppls, recipe.averaging.begins
-    if begins(ppls) and not begins(ppls[:-1]) and not trainer.progress.is_finished:
-        watcher.note(f"weights are averaged from epoch {position.epoch + 1} on")
-    first = recipe.schedule.first_rate(recipe.optimiser.lr)
-    if said := recipe.schedule.spent(position.history[-1]["rate"], position.rate, first=first):
-        watcher.note(said)
 
 
 def _save_card_and_curve(trainer: Trainer, begun: Begun) -> None:

@@ -1,0 +1,79 @@
+"""What a training's user may not expect, told once: of the text, of settings, of an epoch's end."""
+
+from charlm.model.contract import Encoder
+from charlm.text.corpus.sentences import corpus_normalisation
+from charlm.text.corpus.split import SUMMARY
+from charlm.text.perplexity.signature import normalisation_name
+from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.loop.trainer import Trainer
+from charlm.training.plan import Plan, idle_settings
+from charlm.training.train_options import Watcher
+
+
+def note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
+    """Note what a user may not expect about how the text is read."""
+    own, rules = corpus_normalisation(plan.data), inventory.normalisation
+    if (plan.data / SUMMARY).is_file() and own != rules:
+        watcher.note(
+            f"the vocabulary's text rules ({normalisation_name(rules)}) are not those that the "
+            f"corpus was prepared with ({normalisation_name(own)}); the vocabulary's are applied"
+        )
+    if not plan.stored:
+        for sign in inventory.signs:
+            watcher.note(sign)
+
+
+def note_cut_words(trainer: Trainer, watcher: Watcher) -> None:
+    """Note words of which a model that reads spelling does not read the end."""
+    inventory, modules = trainer.inventory, trainer.model.modules()
+    longest, n_cut = inventory.max_word_length, inventory.n_cut_words
+    if n_cut and any(isinstance(each, Encoder) and each.reads_spelling for each in modules):
+        watcher.note(
+            f"{n_cut} words are longer than {longest} characters and read by their first {longest}"
+        )
+
+
+def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
+    """Note what has no effect in a new training: settings, and a validation that is none."""
+    recipe, position = trainer.recipe, trainer.position
+    if position.epoch or position.step:
+        return
+    for said in idle_settings(plan.changes, plan.settings):
+        watcher.note(said)
+    n_steps = recipe.epochs * len(trainer.batches)
+    left_out = (
+        _same_text(plan),
+        recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
+        recipe.averaging.left_out(n_epochs=recipe.epochs),
+    )
+    for said in filter(None, left_out):
+        watcher.note(said)
+
+
+def _same_text(plan: Plan) -> str:
+    """A note on a run that is validated on the text that it learns; "" for others."""
+    assert plan.stored is not None
+    if len({plan.stored.corpus[split]["sha256"] for split in ("train", "valid")}) > 1:
+        return ""
+    return (
+        "valid.txt is train.txt: what is only learned by heart looks as good as what holds for "
+        "other text; put sentences there that train.txt does not have"
+    )
+
+
+def note_turn(trainer: Trainer, watcher: Watcher) -> None:
+    """Note what an epoch changes: the training ends early, averaging begins, little is left."""
+    recipe, position = trainer.recipe, trainer.position
+    if position.epoch == recipe.epochs:
+        return
+    if trainer.progress.is_finished:
+        watcher.note(
+            f"ended after epoch {position.epoch} of {recipe.epochs}: no gain since epoch "
+            f"{position.best_epoch}, recipe.patience={recipe.patience}"
+        )
+    ppls, begins = position.valid_ppls, recipe.averaging.begins
+    if begins(ppls) and not begins(ppls[:-1]) and not trainer.progress.is_finished:
+        watcher.note(f"weights are averaged from epoch {position.epoch + 1} on")
+    first = recipe.schedule.first_rate(recipe.optimiser.lr)
+    if said := recipe.schedule.spent(position.history[-1]["rate"], position.rate, first=first):
+        watcher.note(said)

@@ -76,7 +76,7 @@ FIGURES: dict[str, Figures] = {
     "mlbl": Figures(6_010_800),
     "char-modern": Figures(11_832_210, None, 69.46, "8 min, GPU, 45 of 49 epochs"),
     "word-char-modern": Figures(10_280_010, None, 67.98, "1 h 31 min, CPU, 32 of 50 epochs"),
-    "word-ngram-modern": Figures(14_911_312, None, 66.85, "2 h 43 min, CPU, 16 of 18 epochs"),
+    "word-ngram-modern": Figures(14_911_312, None, 66.69, "1 h 28 min, CPU, 16 of 18 epochs"),
     "mixture-modern": Figures(16_463_512, None, 59.77, "8 min, GPU, 176 of 224 epochs"),
 }
 

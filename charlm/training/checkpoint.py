@@ -163,8 +163,10 @@ def _is_record(record: Any) -> bool:
     if not is_record(record) or type(record.get(WARNING, "")) is not str:
         return False
     numbers = [value for key, value in record.items() if key != WARNING]
-    return record.keys() >= WRITTEN and all(
-        type(value) in (int, float) and 0 <= value <= MAX_FLOAT for value in numbers
+    return (
+        record.keys() >= WRITTEN
+        and all(type(value) in (int, float) and 0 <= value <= MAX_FLOAT for value in numbers)
+        and record["rate"] <= MAX_RATE  # it is drawn, and no axis takes all that a float can be
     )
 
 

@@ -59,6 +59,7 @@ HISTORY = "its history is not that of its epochs"
         (history(epoch=1.0), HISTORY),
         (history(seconds="1"), HISTORY),
         (history(rate=True), HISTORY),
+        (history(rate=1e308), HISTORY),  # no axis of a picture takes it
         (history(valid_ppl=0), HISTORY),
         (history(train_ppl=-1.0), HISTORY),
         (history(n_tokens=10**400), HISTORY),

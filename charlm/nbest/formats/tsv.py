@@ -32,7 +32,7 @@ SKIPPED = "-"  # names a column without meaning; pandas leaves its index column 
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # nats per unit
 MISSING = ("NA", "")  # how R and pandas write missing values
 RANK = re.compile("[0-9]{1,9}")
-TRN_ID = re.compile(r"\([^()]*[0-9][^()]*\)")  # behind a text and a TAB, as ESPnet writes it
+TRN_ID = re.compile(r"\([^()0-9]*+[0-9][^()]*\)")  # behind a text and a TAB, as ESPnet writes it
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Tables: columns from a header, from the user, or guessed; units from column names."""
 
+import time
+
 import pytest
 
 from charlm.errors import ConfigError, DataError
@@ -333,6 +335,13 @@ def test_a_hypothesis_is_not_told_to_look_like_a_header(read) -> None:
     notices = Notices()
     read(TsvFormat(), "utt1\tword\nutt2\ttext\n", notices=notices)
     assert not notices.headings
+
+
+def test_a_long_bracket_that_is_no_id_is_read_at_once(read) -> None:
+    began = time.perf_counter()
+    (found,) = read(TsvFormat(), f"u\t({'1' * 60_000} x\n")
+    assert len(found.hypotheses) == 1
+    assert time.perf_counter() - began < 2  # by trying each digit in turn it took 5 s
 
 
 def test_ids_behind_the_texts_as_sclite_has_them_are_no_texts(read) -> None:

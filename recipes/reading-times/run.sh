@@ -19,6 +19,7 @@ here=$setup_root/recipes/reading-times
 
 [ -f "$folder/all_stories.tok" ] && has_texts "$folder/wikitext-2" ||
   die "$folder: no all_stories.tok, or no wikitext-2/train.txt; run get.sh first"
+require_same_texts "$folder/wikitext-2" "$out"
 if [ ! -f "$out/corpus/corpus.json" ]; then
   mkdir -p "$out/text"
   for split in train valid test; do

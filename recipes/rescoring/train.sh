@@ -12,15 +12,13 @@ folder=${1:?"expected the folder of train.txt, valid.txt and test.txt"}
 folder=$(cd -- "$folder" && pwd)
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
+. "$setup_root/recipes/chain.sh"
 out=${OUT:-$setup_root/exp/speech}
-mkdir -p "$out/text"
 
-run() {
-  printf '\n$ %s\n' "$*"
-  "$@"
-}
-
+has_texts "$folder" || die "$folder: no train.txt; expected it with valid.txt and test.txt, as recipes/wikitext-2/get.sh leaves them"
+require_same_texts "$folder" "$out"
 if [ ! -f "$out/corpus/corpus.json" ]; then
+  mkdir -p "$out/text"
   # A sentence a line, without WikiText's headings and hyphens; the rest is prep's.
   for split in train valid test; do
     sed -e '/^ *=/d' -e 's/ @-@ / /g' -e 's/ @,@ //g' -e 's/ [.!?;:] /\

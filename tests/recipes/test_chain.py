@@ -249,6 +249,24 @@ def test_results_of_one_text_are_not_gone_on_with_for_another(
     )
 
 
+@pytest.mark.parametrize(
+    ("script", "own"), [("rescoring/train.sh", ""), ("reading-times/run.sh", "wikitext-2")]
+)
+def test_a_corpus_made_of_other_texts_is_not_gone_on_with(
+    tree: Tree, tmp_path: Path, script: str, own: str
+) -> None:
+    folder = texts(tmp_path / "set" / own).resolve()
+    (tmp_path / "set" / "all_stories.tok").touch()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "texts.sha256").write_text("of other texts\n")
+    done = tree.run(script, f"{tmp_path}/set", OUT=f"{tmp_path}/out")
+    assert (done.returncode, commands_shown(done)) == (1, [])
+    assert done.stderr.splitlines()[-1] == (
+        f"run: {tmp_path}/out: its results are of other texts than {folder}; "
+        "name another folder with OUT"
+    )
+
+
 def test_low_resource_preps_raw_text_as_the_recipes_of_its_sets(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES.replace(': >"$out/corpus.json" ;;', ': >"$out/train.txt" ;;'))
     texts(tmp_path / "cs" / "raw")

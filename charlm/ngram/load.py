@@ -34,7 +34,7 @@ def require_model(path: str | Path) -> None:
     if Path(path).is_dir():
         raise DataError(
             f"{path}: is a folder; expected an ARPA file or KenLM's binary; runs go to --model of "
-            "eval, score, tune, serve or surprisal"
+            "eval, score, tune, serve, surprisal, next or sample"
         )
 
 
@@ -45,6 +45,8 @@ def listed_ngram(path: str | Path) -> BackoffModel:
         ConfigError: a binary of KenLM's.
         DataError: no such file, or not an ARPA file.
     """
+    if not is_pipe(path):
+        require_model(path)
     if Path(path).is_file() and is_kenlm_binary(path):
         raise ConfigError(
             f"{path}: KenLM's binary, which does not list its words; expected the ARPA file that "

@@ -105,7 +105,7 @@ def test_json_is_one_object() -> None:
         (
             ["--lm", ".", "test.txt"],
             "charlm: .: is a folder; expected an ARPA file or KenLM's binary; runs go to --model "
-            "of eval, score, tune, serve or surprisal\n",
+            "of eval, score, tune, serve, surprisal, next or sample\n",
         ),
         (
             ["--train", "train.txt", "--out", "x.arpa", "--no-sentence-marks"],

@@ -56,7 +56,7 @@ class CharNgrams(Encoder):
         ] = 50_000,
         divisor: Annotated[
             Literal["none", "root", "count"],
-            Meaning("divisor of the sum: none, the number of n-grams, or its square root"),
+            Meaning("divisor of the sum: none, the root of the number of n-grams, or that number"),
         ] = "none",
     ) -> None:
         super().__init__()

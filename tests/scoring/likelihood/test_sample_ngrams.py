@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.scoring.likelihood.sampling import Sample
 
 
@@ -69,3 +69,8 @@ def test_what_cannot_be_drawn_is_refused(
     with pytest.raises(ConfigError) as caught:
         drawn(arpa, **options)
     assert message in str(caught.value)
+
+
+def test_a_file_that_is_missing_is_asked_for_as_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="none.arpa: no such file; expected an ARPA file"):
+        charlm.sample(lm=tmp_path / "none.arpa")

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 
 from charlm.errors import ConfigError, DataError
 from charlm.settings import shown
-from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules, rest_fits
+from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules, can_be_rule
 from charlm.text.corpus.tokens import MARKS, is_mark
 from charlm.text.io.lines import split_words
 
@@ -210,9 +210,9 @@ class Normalisation:
             result = cls(**value | {"map": () if wrong else tuple(map(tuple, rules))})
         except ConfigError as error:
             raise DataError(f"{name}: {error}") from None
-        wrong += [[old, new] for old, new in result.plain_map if not (old and rest_fits(old, new))]
+        wrong += [[old, new] for old, new in result.plain_map if not can_be_rule(old, new)]
         if wrong:
-            raise DataError(f"{name}: map has {shown(wrong[0])}; expected two texts a rule")
+            raise DataError(f"{name}: map has {shown(wrong[0])}; expected a rule that --map takes")
         return result
 
     def _without_ignored(self, token: str) -> str:

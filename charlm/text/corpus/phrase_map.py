@@ -11,6 +11,7 @@ as by all who read a corpus of `prep --map`.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from charlm.errors import DataError
 from charlm.text.corpus.tokens import is_mark
@@ -62,7 +63,7 @@ def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, n
                 f"place{csv_hint(line)}"
             )
         old, new = map(plain, sides)
-        if not rest_fits(old, new):
+        if not can_be_rule(old, new):
             raise DataError(
                 f"{where}: found {line[:40]!r}; expected one {REST} on both sides or none, with "
                 "letters or words beside it"
@@ -81,13 +82,13 @@ def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, n
     return tuple(rules.items())
 
 
-def rest_fits(old: str, new: str) -> bool:
-    """Whether `*` stands once on both sides of a rule or on neither, and with something beside it.
+def can_be_rule(old: str, new: str) -> bool:
+    """Whether words stand on the left, and `*` once on both sides, beside something, or on neither.
 
-    More of them could take for ever to match, as in a rule of a stranger's file.
+    The right side may be empty. Several `*` could take for ever to match.
     """
     is_even = old.count(REST) == new.count(REST) <= 1
-    return (is_even or (old.count(REST) == 1 and not new)) and old != REST
+    return old not in ("", REST) and (is_even or (old.count(REST) == 1 and not new))
 
 
 class PhraseMap:
@@ -97,12 +98,13 @@ class PhraseMap:
         self._exact = {
             tuple(split_words(old)): split_words(new) for old, new in rules if REST not in old
         }
-        self._patterns: dict[int, list[tuple[re.Pattern[str], str]]] = {}
+        self._patterns: dict[int, list[_Pattern]] = {}
         for old, new in rules:
             if REST in old:
                 words = split_words(old)
                 pattern = re.compile(re.escape(" ".join(words)).replace(r"\*", "([^ ]+)"))
-                self._patterns.setdefault(len(words), []).append((pattern, new))
+                place = next(n for n, word in enumerate(words) if REST in word)
+                self._patterns.setdefault(len(words), []).append(_Pattern(pattern, place, new))
         self._lengths = sorted({*map(len, self._exact), *self._patterns}, reverse=True)
         self._remembered: dict[str, list[str] | None] = {}
 
@@ -130,13 +132,10 @@ class PhraseMap:
         """Whether a rule is of more than one word."""
         return max(self._lengths, default=1) > 1
 
-    def _by_pattern(
-        self, phrase: str, patterns: Sequence[tuple[re.Pattern[str], str]]
-    ) -> list[str] | None:
+    def _by_pattern(self, phrase: str, patterns: Sequence["_Pattern"]) -> list[str] | None:
         if phrase in self._remembered:
             return self._remembered[phrase]
-        matches = ((pattern.fullmatch(phrase), new) for pattern, new in patterns)
-        results = (_filled(new, match[1], phrase=phrase) for match, new in matches if match)
+        results = (pattern.applied(phrase) for pattern in patterns)
         found = next((each for each in results if each is not None), None)
         if len(phrase) <= LONG:
             if len(self._remembered) > MOST_REMEMBERED:
@@ -145,8 +144,18 @@ class PhraseMap:
         return found
 
 
-def _filled(new: str, rest: str, *, phrase: str) -> list[str] | None:
-    """A rule's result for what stands for `*`; None: it would join a mark to letters, or cut it."""
-    words = split_words(new.replace(REST, rest))
-    marks = (word for word in phrase.split(" ") if rest in word and is_mark(word))
-    return None if words and any(mark not in words for mark in marks) else words
+class _Pattern(NamedTuple):
+    """A rule with `*`."""
+
+    pattern: re.Pattern[str]
+    place: int  # of the word with `*`
+    new: str
+
+    def applied(self, phrase: str) -> list[str] | None:
+        """What is read; None: the rule does not fit, or would join a mark to letters or cut it."""
+        match = self.pattern.fullmatch(phrase)
+        if match is None:
+            return None
+        read = split_words(self.new.replace(REST, match[1]))
+        word = phrase.split(" ")[self.place]
+        return None if read and is_mark(word) and word not in read else read

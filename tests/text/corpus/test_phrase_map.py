@@ -37,6 +37,11 @@ def test_the_longest_rule_wins_and_one_without_a_star_before_one_with(
     assert " ".join(PhraseMap(rules)(words.split())) == read
 
 
+@pytest.mark.parametrize("word", ["a", "u", "unk", "<unk>"])  # also what a mark contains
+def test_a_mark_beside_the_word_of_the_star_is_like_any_word(word: str) -> None:
+    assert PhraseMap((("<unk> *", "*"),))(["<unk>", word]) == [word]
+
+
 def test_a_star_stands_for_blanks_that_are_letters_of_a_word() -> None:
     assert PhraseMap((("*km", "* km"),))(["10\u00a0km", "5\u3000x"]) == [
         "10\u00a0",

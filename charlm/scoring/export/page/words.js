@@ -82,6 +82,7 @@ class PhraseMap {
     this.exact = new Map(rules.filter((rule) => !hasRest(rule)).map(([old, read]) => [old, wordsOf(read)]));
     this.patterns = rules.filter(hasRest).map(([old, read]) => ({
       nWords: wordsOf(old).length,
+      place: wordsOf(old).findIndex((word) => word.includes(REST)),
       pattern: whole(old.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace("\\*", "([^ ]+)")),
       read,
     }));
@@ -102,11 +103,12 @@ class PhraseMap {
     const phrase = words.join(" ");
     const exact = this.exact.get(phrase);
     if (exact) return exact;
-    for (const { nWords, pattern, read } of this.patterns) {
+    for (const { nWords, place, pattern, read } of this.patterns) {
       const match = nWords === words.length && pattern.exec(phrase);
-      const found = match && wordsOf(read.replace(REST, () => match[1]));
-      const changes = (word) => isMark(word) && word.includes(match[1]) && !found.includes(word);
-      if (found && !(found.length && words.some(changes))) return found;
+      if (!match) continue;
+      const found = wordsOf(read.replace(REST, () => match[1]));
+      const word = words[place]; // a mark is neither joined to letters nor cut
+      if (!found.length || !isMark(word) || found.includes(word)) return found;
     }
     return null;
   }

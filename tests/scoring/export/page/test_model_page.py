@@ -172,7 +172,7 @@ def test_near_words_that_come_when_their_word_is_gone_are_not_shown(opened: Open
         Normalisation(punctuation="drop", split_hyphens=True, numbers=True),
         Normalisation(lower=True, dotless_i=True),
         Normalisation(lower=True, map=(("Can't", "ca n't"), ("*'s", "* 's"), ("a b", "AB"))),
-        Normalisation(map=(("* a", "*a"), ("*b", "* b"), ("1 *", ""))),
+        Normalisation(map=(("* a", "*a"), ("*b", "* b"), ("1 *", ""), ("<unk> *", "*"))),
     ],
 )
 def test_what_is_typed_goes_through_the_rules_of_the_text(
@@ -180,6 +180,7 @@ def test_what_is_typed_goes_through_the_rules_of_the_text(
 ) -> None:
     draw = random.Random(1)
     texts = ["".join(draw.choices(PIECES, k=draw.randint(1, 12))) for _ in range(2000)]
+    texts += ["<unk> u"]
     page = watch(address, ready="#next li").page
     read = "([rules, texts]) => texts.map((text) => new TextRules(rules).of(text).join(' '))"
     assert page.evaluate(read, [text_rules(rules), texts]) == [rules(text) for text in texts]

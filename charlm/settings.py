@@ -92,8 +92,8 @@ def build_part(
         value = settings.get(option, default)
         inner, is_optional = inner_family(annotation, family)
         if value is inspect.Parameter.empty:
-            hint = f"expected a part; add {place}.{option}.type" if inner else "it has no default"
-            raise ConfigError(f"{where} is missing; {hint}")
+            mend = f"expected a part; add {place}.{option}.type" if inner else "it has no default"
+            raise ConfigError(f"{where} is missing; {mend}")
         if is_optional and value is None:
             arguments[option] = resolved[option] = None
         elif inner is not None:
@@ -168,12 +168,12 @@ def option_names(family: Family, settings: Settings, *, place: str) -> Iterator[
             yield from option_names(inner[0], value, place=f"{place}.{option}")
 
 
-def hint(wrong: str, names: Iterable[str]) -> str:
+def hint(wrong: object, names: Iterable[str]) -> str:
     """`did you mean context.dropout? `, if a name's last part is this one, or like it; else ""."""
     by_last: dict[str, list[str]] = {}
     for name in names:
         by_last.setdefault(_plain(name.rpartition(".")[2]), []).append(name)
-    plain = _plain(wrong[:60])
+    plain = _plain(str(wrong)[:60])
     near = [plain] if plain in by_last else get_close_matches(plain, by_last, n=1)
     return f"did you mean {' or '.join(by_last[near[0]])}? " if near else ""
 
@@ -243,7 +243,7 @@ def _checked_scalar(value: Any, kind: type, bounds: Range | None, where: str) ->
     if kind is not float:
         return value
     if not abs(value) <= LARGEST:  # JSON allows NaN and Infinity, Python also 10**400
-        raise ConfigError(f"{where} is {shown(value)}; expected a finite number")
+        raise ConfigError(f"{where} is {shown(value)}; expected a finite number up to {LARGEST:g}")
     return float(value)
 
 

@@ -93,11 +93,9 @@ def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: li
     if extra and not taken:
         word = extra[0]
         flags = [f"{flag} {word}" for flag in _flags_for(word, command)]
-        before = dict(zip(args[1:], args, strict=False))  # from a word to the one before it
-        setting = before.get(word, "").rstrip("=")
-        if before.get(word) == "--resume":  # which takes no value
+        if ("--resume", word) in zip(args, args[1:], strict=False):  # which takes no value
             flags = [f"--out {word} --resume"]
-        elif before.get(before.get(word, "")) == "--set" and "=" not in setting:
+        elif setting := _setting_before(word, args):
             value = next((each.lstrip("=") for each in extra if each.strip("=")), "…")
             flags = [f"--set {setting}={value}"]
         said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
@@ -125,6 +123,14 @@ def _flags_for(word: str, command: TyperCommand) -> list[str]:
     if word.isdecimal() and numbers:
         return numbers
     return [flags[name] for name in ("arch", "data", "model", "out") if name in flags]
+
+
+def _setting_before(word: str, args: list[str]) -> str:
+    """The name in `--set NAME word` or `--set NAME= word`; "" if the word stands elsewhere."""
+    for flag, name, value in zip(args, args[1:], args[2:], strict=False):
+        if flag == "--set" and value == word and "=" not in name.rstrip("="):
+            return name.rstrip("=")
+    return ""
 
 
 def _explain_files(ctx: Any, args: list[str], *, files: list[str], extra: list[str]) -> None:

@@ -111,6 +111,7 @@ def test_every_command_refuses_such_options() -> None:
             "found '9' alone; expected options; say --set context.dim=9\n",
         ),
         ("train --set context.dim = 9", "alone; expected options; say --set context.dim=9\n"),
+        ("train --set context.dim 9 --epochs 9", "options; say --set context.dim=9\n"),
         ("train --set context.dim= 9", "alone; expected options; say --set context.dim=9\n"),
         ("train corpus", "say --arch corpus or --data corpus or --out corpus\n"),
     ],

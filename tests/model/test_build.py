@@ -74,6 +74,7 @@ def test_all_defaults_are_filled_in(inventory: Inventory) -> None:
             "unknown part 'ouptut'; did you mean output? "
             "expected one of encoder, context, output, or recipe",
         ),
+        ({5: 3}, "unknown part 5; expected one of encoder, context, output, or recipe"),
         (
             {"dim": 3},
             "unknown part 'dim'; did you mean encoder.dim or context.dim? "

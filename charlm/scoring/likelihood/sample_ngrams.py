@@ -7,7 +7,6 @@ import torch
 
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.ngram_states import NgramSteps, Rows
-from charlm.scoring.likelihood.draw import generator_of
 from charlm.scoring.likelihood.sample_rows import Drawing, SentencePlan, drawn
 from charlm.text.corpus.tokens import END
 
@@ -19,16 +18,8 @@ def ngram_sentences(
     steps = NgramSteps(model)
     start, prefix_log_probs = _behind_prefix(steps, plan)
     for first in range(0, n, batch_size):
-        rows = [
-            Drawing(
-                index,
-                generator_of(plan.seed, row=index),
-                list(plan.prefix),
-                list(prefix_log_probs),
-                plan.max_length,
-            )
-            for index in range(first, min(first + batch_size, n))
-        ]
+        indices = range(first, min(first + batch_size, n))
+        rows = [plan.begun(index, prefix_log_probs) for index in indices]
         at = steps.gather(start, np.zeros(len(rows), np.int64))
         open_rows = rows
         while open_rows:

@@ -5,7 +5,7 @@ over its row. All rows take a step together, since the cost of a step hardly dep
 number.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -72,6 +72,11 @@ class SentencePlan:
     max_length: int = 200  # words
     spell: Callable[[np.random.Generator], str] | None = None  # each `<unk>`; None: it stays so
 
+    def begun(self, index: int, prefix_log_probs: Sequence[float]) -> "Drawing":
+        """A sentence that has its prefix, whose words have these log-probabilities, in nats."""
+        generator = generator_of(self.seed, row=index)
+        return Drawing(index, generator, [*self.prefix], [*prefix_log_probs], self.max_length)
+
 
 @dataclass
 class Drawing:
@@ -134,13 +139,7 @@ class SentenceDrawer:
                 n_told += 1
 
     def _begun(self, index: int) -> Drawing:
-        return Drawing(
-            index,
-            generator_of(self._plan.seed, row=index),
-            list(self._plan.prefix),
-            list(self._prefix_log_probs),
-            self._plan.max_length,
-        )
+        return self._plan.begun(index, self._prefix_log_probs)
 
     def _step(self, rows: list[Drawing], at: Paths) -> Paths:
         """Draw and read one word in each row."""

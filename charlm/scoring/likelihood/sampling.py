@@ -110,7 +110,7 @@ def sample(options: SampleOptions) -> Sample:
         drawn = sampled_sentences(
             vectors, plan, n=options.n, batch_size=options.batch_size, source=run.path
         )
-        return _told(drawn, options, source=run.path)
+        return _collected(drawn, options, source=run.path)
 
 
 def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sample:
@@ -121,16 +121,16 @@ def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sa
     plan = SentencePlan(
         seed=options.seed,
         shape=shape,
-        prefix=_words(
+        prefix=_read_prefix(
             options.prefix, known=set(model.words), source=path, max_length=options.max_length
         ),
         max_length=options.max_length,
     )
     drawings = ngram_sentences(model, plan, n=options.n, batch_size=options.batch_size)
-    return _told(_sentences(drawings), options, source=path)
+    return _collected(_sentences(drawings), options, source=path)
 
 
-def _told(drawn: Iterable[SampledSentence], options: SampleOptions, *, source: Path) -> Sample:
+def _collected(drawn: Iterable[SampledSentence], options: SampleOptions, *, source: Path) -> Sample:
     sentences = []
     for each in drawn:
         sentences.append(each)
@@ -160,15 +160,15 @@ def prefix_words(prefix: str, *, run: LoadedRun, max_length: int) -> tuple[str, 
         ConfigError: a prefix that the model cannot read, or that leaves no room for a word.
     """
     words = run.inventory.word_ids if run.oov_input == "unk" else None
-    return _words(
+    return _read_prefix(
         run.inventory.normalisation(prefix), known=words, source=run.path, max_length=max_length
     )
 
 
-def _words(
+def _read_prefix(
     prefix: str, *, known: Container[str] | None, source: Path, max_length: int
 ) -> tuple[str, ...]:
-    """`known`: the words of a model that reads no others; None: it reads spellings."""
+    """The words of a prefix; `known` are a model's, or None if it reads the spelling of others."""
     shown = f"--prefix {prefix[:SHOWN]!r}"
     if "\n" in prefix:
         raise ConfigError(f"{shown}: found a line end; expected words between blanks")

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 
 from charlm.errors import ConfigError, DataError
 from charlm.settings import shown
-from charlm.text.corpus.phrase_map import LONG, PhraseMap, Rules, can_be_rule
+from charlm.text.corpus.phrase_map import LONG, NO_TEXT, PhraseMap, Rules, can_be_rule
 from charlm.text.corpus.tokens import MARKS, is_mark
 from charlm.text.io.lines import split_words
 
@@ -25,7 +25,6 @@ NUMBER_TOKEN = "N"
 UNICODE_FORMS = ("NFC", "NFD", "NFKC", "NFKD", "none")
 TOKENISERS = ("none", "simple")
 PUNCTUATION = ("keep", "drop")
-NO_TEXT = re.compile("[\n\0\ud800-\udfff]")  # what no line of UTF-8 holds, and JSON can spell
 CACHED_WORDS = 1 << 16  # words come again and again; of so many a table is begun anew
 
 # What numbers are, with Arabic decimal and thousands marks: 3.14  1,000  -5  .5  10:30  1990-91

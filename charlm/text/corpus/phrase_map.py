@@ -22,6 +22,7 @@ from charlm.text.io.table_lines import csv_hint
 Rules = tuple[tuple[str, str], ...]  # what stands there, what is read; words with a blank between
 
 REST = "*"
+NO_TEXT = re.compile("[\n\0\ud800-\udfff]")  # what no line of a text holds
 MOST_REMEMBERED = 1 << 16  # phrases that a rule with `*` was tried on
 LONG = 200  # characters: no word of a language, but junk, which would fill the memory
 
@@ -57,7 +58,7 @@ def _checked(lines: Iterable[tuple[str, str]], plain: Callable[[str], str], *, n
     applied: dict[str, str] = {}
     for where, line in lines:
         sides = [" ".join(split_words(each)) for each in line.split("\t")]
-        if len(sides) != 2 or not plain(sides[0]):
+        if len(sides) != 2 or not plain(sides[0]) or NO_TEXT.search(line):
             raise DataError(
                 f"{where}: found {line[:40]!r}; expected words, TAB, and what is read in their "
                 f"place{csv_hint(line)}"

@@ -42,6 +42,12 @@ def test_a_mark_beside_the_word_of_the_star_is_like_any_word(word: str) -> None:
     assert PhraseMap((("<unk> *", "*"),))(["<unk>", word]) == [word]
 
 
+@pytest.mark.parametrize("rule", [{"a\nb": "c"}, {"a": "b\0"}, {"\ud800": "c"}])
+def test_a_rule_that_no_line_of_a_text_holds_is_refused(rule: dict[str, str]) -> None:
+    with pytest.raises(DataError, match="map: found '.*; expected words, TAB"):
+        rules_of(rule)
+
+
 def test_a_star_stands_for_blanks_that_are_letters_of_a_word() -> None:
     assert PhraseMap((("*km", "* km"),))(["10\u00a0km", "5\u3000x"]) == [
         "10\u00a0",

@@ -6,7 +6,7 @@ as `charlm eval` gives it by sentence, whatever temperature and cuts it was draw
 """
 
 import math
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -161,19 +161,28 @@ def prefix_words(prefix: str, *, run: LoadedRun, max_length: int) -> tuple[str, 
     """
     words = run.inventory.word_ids if run.oov_input == "unk" else None
     return _read_prefix(
-        run.inventory.normalisation(prefix), known=words, source=run.path, max_length=max_length
+        prefix,
+        rules=run.inventory.normalisation,
+        known=words,
+        source=run.path,
+        max_length=max_length,
     )
 
 
 def _read_prefix(
-    prefix: str, *, known: Container[str] | None, source: Path, max_length: int
+    prefix: str,
+    *,
+    rules: Callable[[str], str] = str,
+    known: Container[str] | None,
+    source: Path,
+    max_length: int,
 ) -> tuple[str, ...]:
-    """The words of a prefix; `known` are a model's, or None if it reads the spelling of others."""
+    """The words of a prefix by text rules; `known` are a model's, or None if it reads spellings."""
     shown = f"--prefix {prefix[:SHOWN]!r}"
     if "\n" in prefix:
         raise ConfigError(f"{shown}: found a line end; expected words between blanks")
     try:
-        words = without_marks(split_words(prefix), where=shown)
+        words = without_marks(split_words(rules(prefix)), where=shown)
     except DataError as error:
         raise ConfigError(str(error)) from None
     unknown = [word for word in words if known is not None and word not in known]

@@ -1,5 +1,7 @@
 """`charlm.sample`: what is drawn, what it depends on, and what is refused."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,8 @@ from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.draw import Shape
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.sample_rows import SentenceDrawer, SentencePlan
-from charlm.scoring.likelihood.sampling import SampledSentence, sample
+from charlm.scoring.likelihood.sampling import SampledSentence, prefix_words, sample
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END, UNK
 
 LIMIT = 12  # a model that is hardly trained seldom ends a sentence early
@@ -195,6 +198,16 @@ def test_what_cannot_be_drawn_is_refused(
     with pytest.raises(ConfigError) as caught:
         drawn(tiny_run, **{"prefix": "", **options})
     assert message in str(caught.value)
+
+
+def test_messages_show_a_prefix_as_it_was_given_before_text_rules(tiny_run: Path) -> None:
+    run = load_run(tiny_run)
+    rules = Normalisation(lower=True, tokenise="simple")
+    tokenised = replace(run, inventory=replace(run.inventory, normalisation=rules))
+    with pytest.raises(ConfigError, match=re.escape(r"--prefix 'The\ncat': found a line end")):
+        prefix_words("The\ncat", run=tokenised, max_length=9)
+    with pytest.raises(ConfigError, match="--prefix 'The ZEBRA': 'zebra' is no word of "):
+        prefix_words("The ZEBRA", run=tokenised, max_length=9)
 
 
 def test_a_prefix_of_unknown_words_goes_in_by_spelling_alone(tiny_run: Path) -> None:

@@ -211,12 +211,12 @@ def _require_same_ids(found: References, ids: Sequence[str], *, name: str) -> No
     if parts:
         raise DataError(
             f"{name}: {' and '.join(parts)}; expected the ids of the lists; "
-            f"{_only_look_alike(missing, surplus) or '--allow-missing leaves such out'}"
+            f"{_unicode_form_hint(missing, surplus) or '--allow-missing leaves such out'}"
         )
 
 
-def _only_look_alike(ids: Iterable[str], others: Iterable[str]) -> str:
-    """A hint where ids differ in what nobody sees, as in names of files from macOS."""
+def _unicode_form_hint(ids: Iterable[str], others: Iterable[str]) -> str:
+    """A hint if ids differ in Unicode form alone, as in names of files from macOS; else ""."""
     composed, known = partial(unicodedata.normalize, "NFC"), {*ids}
     if {*map(composed, known)}.isdisjoint(map(composed, {*others} - known)):
         return ""
@@ -252,7 +252,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         _require_order(ids, name=name)
         return "plain"
     of_lines = f" in {len(lines)} lines" if len(full) < len(lines) else ""
-    hint = _only_look_alike(known, (_keyed(form, text)[0] for form in forms for _, text in full))
+    hint = _unicode_form_hint(known, (_keyed(form, text)[0] for form in forms for _, text in full))
     raise DataError(
         f"{name}: {len(full)} references{of_lines} for {len(ids)} lists, {hits[best]} with an id "
         f"of theirs; expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each "

@@ -47,7 +47,7 @@ ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
 HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2212]")
 CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
-# Hebrew's and Arabic's signs of vowels and stress, and what draws Arabic letters out.
+# Signs of vowels and stress in Hebrew and Arabic, and the tatweel, which only widens a word.
 POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670]+")
 # Look-alike letters, where a letter of one script has crept into a word of another.
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
@@ -120,7 +120,10 @@ LIST_RULES: Rules = {
     "unseen characters": (RULES["unseen characters"][0], "taking such characters out"),
     "vowel points": (RULES["vowel points"][0], "taking vowel points out"),
     "case": (lambda word: [word.lower()], "--lower"),
-    "dotless i": (RULES["dotless i"][0], "lists in lower case, as of prep --lower --dotless-i"),
+    "dotless i": (
+        RULES["dotless i"][0],
+        "lists in lower case with ı for I (prep --lower --dotless-i)",
+    ),
     "punctuation": (lambda word: [BARE(word)], "--punctuation drop"),
     "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),
     "contractions": (

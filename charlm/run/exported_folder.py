@@ -26,7 +26,7 @@ FORMAT = 1
 STEP, ENCODE = "step.onnx", "encode.onnx"
 HASHED = (STEP, ENCODE, VOCABULARY)
 EXPECTED = "expected what `charlm export --onnx` writes"
-MOST_NUMBERS = 1 << 24  # in a state; of a vector
+MOST_NUMBERS = 1 << 24  # in a state, and in a word's vector
 MOST_LEAVES = 1 << 10
 MOST_AXES = 8  # of a leaf
 

@@ -34,7 +34,7 @@ def note_cut_words(trainer: Trainer, watcher: Watcher) -> None:
 
 
 def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
-    """Note what has no effect in a new training: settings, and a validation that is none."""
+    """Note settings of a new training without effect, and validation on the training text."""
     recipe, position = trainer.recipe, trainer.position
     if position.epoch or position.step:
         return
@@ -51,13 +51,13 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
 
 
 def _same_text(plan: Plan) -> str:
-    """A note on a run that is validated on the text that it learns; "" for others."""
+    """A note if a run is validated on the text that it learns; else ""."""
     assert plan.stored is not None
     if len({plan.stored.corpus[split]["sha256"] for split in ("train", "valid")}) > 1:
         return ""
     return (
-        "valid.txt is train.txt: what is only learned by heart looks as good as what holds for "
-        "other text; put sentences there that train.txt does not have"
+        "valid.txt is the same text as train.txt, so that its perplexity also falls where the "
+        "model learns by heart; put other sentences into valid.txt"
     )
 
 

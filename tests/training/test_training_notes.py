@@ -69,7 +69,7 @@ def test_a_validation_on_the_training_text_is_told_once(
     for resume in (False, True):
         train_toy(data=tmp_path / "same", notes=notes, resume=resume)
     (note,) = notes
-    assert note.startswith("valid.txt is train.txt: ")
+    assert note.startswith("valid.txt is the same text as train.txt, ")
 
 
 def test_streams_that_are_left_to_a_short_text_are_told_and_kept(

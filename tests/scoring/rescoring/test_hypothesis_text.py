@@ -77,7 +77,7 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
         ("t\xadhe ca\u200bt do\u2060g", "taking such characters out"),
         ("THE Cat zz", ""),  # only two types, perhaps by chance
         ("كِتَاب קֹדֶשׁ סֵפֶר", "taking vowel points out"),
-        ("IŞIK İYİ İLE", "lists in lower case, as of prep --lower --dotless-i"),
+        ("IŞIK İYİ İLE", "lists in lower case with ı for I (prep --lower --dotless-i)"),
     ],
 )
 def test_a_habit_that_an_option_would_undo_is_named(unknown: str, advice: str) -> None:

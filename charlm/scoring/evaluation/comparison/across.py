@@ -21,7 +21,7 @@ from charlm.text.io.lines import MIB
 from charlm.text.io.short_names import short_names
 
 TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
-MOST_BYTES = 64 * MIB  # a comparison takes a few KiB, and what is packed may unpack without end
+MOST_BYTES = 64 * MIB  # a comparison takes a few KiB; a small .gz may unpack to any size
 BASELINE = re.compile(r"KN-(\d+)")
 
 
@@ -145,7 +145,7 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
             raise TypeError("text as 'vocabulary_sha256'")
         for name, figures in systems.items():
             _ = figures["signature"], _order(name)
-            if not _is_number(figures["ppl"]):
+            if not _is_number_or_none(figures["ppl"]):
                 raise TypeError(f"number as 'ppl' of {name!r}")
         if not all(_is_difference(each) for each in pairs.values()):
             raise TypeError("object with numbers as each of 'differences'")
@@ -163,8 +163,8 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
     return texts, _Found(file, path, group, systems, pairs)
 
 
-def _is_number(value: object) -> bool:
-    """Whether a value is a number, or None as for one that is too large to tell."""
+def _is_number_or_none(value: object) -> bool:
+    """Whether a value is a finite number, or None, which stands for one that is not finite."""
     return value is None or (isinstance(value, float | int) and abs(value) <= sys.float_info.max)
 
 
@@ -173,7 +173,7 @@ def _is_difference(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     low, high = value.get("low"), value.get("high")
-    return _is_number(low) and _is_number(high) and (low is None) == (high is None)
+    return _is_number_or_none(low) and _is_number_or_none(high) and (low is None) == (high is None)
 
 
 def _join(known: _Found, found: _Found, *, state: str) -> None:

@@ -104,6 +104,8 @@ def load_info(folder: str | Path) -> RunInfo:
     """
     path = Path(folder) / RUN
     if Path(folder).exists() and not Path(folder).is_dir():
+        if (path.parent.parent / RUN).is_file():
+            raise DataError(f"{folder}: a file of a run; expected its folder: {path.parent.parent}")
         raise DataError(
             f"{folder}: a file, and no run; expected a folder that `charlm train` wrote; n-gram "
             "models go to --lm of ngram, score, tune, serve, surprisal, next or sample"

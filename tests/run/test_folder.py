@@ -155,6 +155,11 @@ def test_a_folder_of_runs_names_them_and_none_is_called_none(tmp_path: Path) -> 
         load_info(tmp_path / "e")
 
 
+def test_a_file_of_a_run_is_answered_with_its_folder(tiny_run: Path) -> None:
+    with pytest.raises(DataError, match=f"a file of a run; expected its folder: {tiny_run}$"):
+        load_info(tiny_run / "model.safetensors")
+
+
 def test_an_ngram_model_in_the_place_of_a_run_is_sent_to_its_option(tmp_path: Path) -> None:
     (tmp_path / "kn.arpa").write_text("\\data\\\n")
     os.mkfifo(tmp_path / "pipe")

@@ -124,7 +124,7 @@ class SentenceDrawer:
     @torch.no_grad()
     def sentences(self, n: int, *, batch_size: int) -> Iterator[Drawing]:
         """Sentences 0 … n − 1, in order."""
-        coming = map(self._begun, range(n))
+        coming = (self._plan.begun(index, self._prefix_log_probs) for index in range(n))
         rows = list(islice(coming, batch_size))
         first = torch.zeros(len(rows), dtype=torch.int64, device=self._vectors.device)
         at = self._start.gather(first)
@@ -137,9 +137,6 @@ class SentenceDrawer:
             while n_told in over:
                 yield over.pop(n_told)
                 n_told += 1
-
-    def _begun(self, index: int) -> Drawing:
-        return self._plan.begun(index, self._prefix_log_probs)
 
     def _step(self, rows: list[Drawing], at: Paths) -> Paths:
         """Draw and read one word in each row."""

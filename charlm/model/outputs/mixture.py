@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
+from charlm.model.kernels.tiles import is_bf16
 from charlm.model.outputs.softmax import DimOrNone
 from charlm.model.outputs.table import WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
@@ -22,9 +23,9 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 SCORES_AT_ONCE = 1 << 24  # in a block; 64 MB in fp32
 GPU_SCORES = 1 << 26  # in a block on a GPU
-# So many scores are kept for the gradients, as computing them again takes a third more time: 256 MB
-# in bf16. On a GPU they may take a quarter of its memory, where a score is at most one fp32 number.
-SCORES_KEPT = 1 << 27
+# Scores that fit are kept for the gradients, as computing them again takes a third more time. On a
+# GPU they may take a quarter of its memory, where a score is at most one fp32 number.
+BYTES_KEPT = 1_200_000_000  # in bf16, steps of mixture-modern for up to 22,000 words
 BYTES_A_SCORE = 4
 
 
@@ -102,7 +103,7 @@ class MixtureOfSoftmaxes(Output):
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on the batch
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
         n_scores = self.components * len(table.vectors_VH)
-        if torch.is_grad_enabled() and len(h_NH) * n_scores <= _most_kept(h_NH.device):
+        if torch.is_grad_enabled() and len(h_NH) * n_scores <= _most_kept(h_NH):
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
         n_rows = max(1, (GPU_SCORES if h_NH.is_cuda else SCORES_AT_ONCE) // n_scores)
         blocks = zip(*(x.split(n_rows) for x in (latent_NKD, log_prior_NK, *more)), strict=True)
@@ -115,10 +116,10 @@ class MixtureOfSoftmaxes(Output):
         ]
 
 
-def _most_kept(device: torch.device) -> int:
-    if device.type != "cuda":
-        return SCORES_KEPT
-    total = torch.cuda.get_device_properties(device).total_memory
+def _most_kept(h_NH: Tensor) -> int:
+    if not h_NH.is_cuda:
+        return BYTES_KEPT // (2 if is_bf16(h_NH) else h_NH.element_size())
+    total = torch.cuda.get_device_properties(h_NH.device).total_memory
     return int(total) // 4 // BYTES_A_SCORE
 
 

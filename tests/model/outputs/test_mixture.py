@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_blocks_of_positions_change_neither_answers_nor_gradients(
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         whole, gradients = answers(output)
         monkeypatch.setattr(mixture, "SCORES_AT_ONCE", 7 * 3 * inventory.n_words)
-        monkeypatch.setattr(mixture, "SCORES_KEPT", 0)
+        monkeypatch.setattr(mixture, "BYTES_KEPT", 0)
         in_blocks, gradients_in_blocks = answers(output)
     tolerance = 1e-5 if precision == "fp32" else 1e-2
     torch.testing.assert_close(in_blocks, whole, rtol=tolerance, atol=tolerance)
@@ -107,14 +107,22 @@ def test_scores_beyond_a_limit_are_not_kept_for_the_gradients(
         return max(sizes)
 
     assert largest_kept() == 100 * 3 * inventory.n_words
-    monkeypatch.setattr(mixture, "SCORES_KEPT", 100 * 3 * inventory.n_words - 1)
+    monkeypatch.setattr(mixture, "BYTES_KEPT", 4 * 100 * 3 * inventory.n_words - 1)
     assert largest_kept() == 100 * 3 * 4  # the latent vectors
 
 
 def test_a_gpu_keeps_scores_in_a_quarter_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     card = SimpleNamespace(total_memory=16_000_000_000)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
-    assert mixture._most_kept(torch.device("cuda")) == 1_000_000_000
+    h = cast(Tensor, SimpleNamespace(is_cuda=True, device="cuda"))
+    assert mixture._most_kept(h) == 1_000_000_000
+
+
+def test_twice_as_many_scores_are_kept_in_bf16() -> None:
+    h = torch.zeros(1, DIM)
+    in_fp32 = mixture._most_kept(h)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert mixture._most_kept(h) == 2 * in_fp32
 
 
 def test_dropout_is_on_the_latent_vectors_in_training_alone(

@@ -96,7 +96,8 @@ def make_plan(options: TrainOptions) -> Plan:
         )
     stored = existing_run(folder, resume=options.resume)
     source = stored or (load_info(init) if init else None)
-    arch = source.arch if source else options.arch or DEFAULT_ARCH
+    wanted = DEFAULT_ARCH if options.arch is None else options.arch
+    arch = source.arch if source else wanted
     settings = source.settings if source else preset(arch)
     changes = requested_changes(options, settings)
     if stored:

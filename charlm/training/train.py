@@ -66,7 +66,7 @@ def train(options: TrainOptions) -> TrainResult:
         TrainingError: the run exists or is locked, or its lock was lost; the loss became NaN.
         ProcessError: another process ended.
     """
-    max_seconds = parse_time(options.max_time) if options.max_time else math.inf
+    max_seconds = math.inf if options.max_time is None else parse_time(options.max_time)
     deadline = time.monotonic() + max_seconds
 
     def lead(first: First[Ranks]) -> TrainResult:

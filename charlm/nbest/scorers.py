@@ -116,9 +116,9 @@ class SameWords:
                 if known != (word != UNK_WORD and self.is_known(word)):
                     knows, lacks = (self.name, self._other) if known else (self._other, self.name)
                     raise ConfigError(
-                        f"--mix: {knows} knows {word!r:.60} and {lacks} does not; expected the "
+                        f"mixture: {knows} knows {word!r:.60} and {lacks} does not; expected the "
                         "same words of both; estimate an n-gram model with --vocab RUN, or "
-                        "weigh them as features, without --mix"
+                        "weigh them as features, unmixed"
                     )
         return scores
 

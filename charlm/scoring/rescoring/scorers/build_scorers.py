@@ -198,8 +198,11 @@ def _check(options: RescoringOptions) -> None:
     if options.mix is not None and options.mix_weights is not None:
         raise ConfigError("found --mix and --mix-weights; expected one of them; drop either")
     if _is_mixture(options) and n_scorers < 2:
+        option = "--mix-weights" if options.mix is None else "--mix"
         found = "one model" if n_scorers else "no model"
-        raise ConfigError(f"--mix: found {found}; expected several; give --lm or another --model")
+        raise ConfigError(
+            f"{option}: found {found}; expected several; give --lm or another --model"
+        )
     if options.open_vocabulary and not options.models:
         raise ConfigError(
             f"{_who_spells(options)}: found no --model; expected a run with a speller"
@@ -211,8 +214,9 @@ def _check(options: RescoringOptions) -> None:
         )
     is_adapted = options.adapt != "none"
     if (is_adapted or options.adapt_rates) and (not options.models or options.unnormalised):
+        option = "--adapt" if is_adapted else "--adapt-rates"
         found = "--unnormalised, or weights tuned with it" if options.models else "no --model"
-        raise ConfigError(f"--adapt: found {found}; expected a run's probabilities; drop either")
+        raise ConfigError(f"{option}: found {found}; expected a run's probabilities; drop either")
     if options.recordings and options.context == "none" and not is_adapted:
         raise ConfigError(
             f"--recordings {options.recordings!r:.60}: each list is on its own; expected --context "
@@ -305,8 +309,8 @@ def _guarded(
     for path, model in zip(options.models, models, strict=True):
         if model.inventory.words != models[0].inventory.words:
             raise ConfigError(
-                f"--mix: {path} has another vocabulary than {options.models[0]}; expected the same "
-                "words of both; train one with --vocab, or weigh them as features, without --mix"
+                f"mixture: {path} has another vocabulary than {options.models[0]}; expected the "
+                "same words of both; train one with --vocab, or weigh them as features, unmixed"
             )
     first: Scorer = models[0] if models else ngrams[0]
     is_known = known_by(first)

@@ -148,7 +148,10 @@ def test_what_does_not_go_with_adaptation_is_refused(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"adapt_rates": "rate=1"}, "--adapt: found no --model; expected a run's probabilities"),
+        (
+            {"adapt_rates": "rate=1"},
+            "--adapt-rates: found no --model; expected a run's probabilities",
+        ),
         ({"recordings": "^(.*)-"}, "--recordings .*: each list is on its own; expected --context"),
     ],
 )

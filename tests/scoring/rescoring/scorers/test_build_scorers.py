@@ -95,15 +95,15 @@ def test_models_of_other_words_do_not_mix(run: Path, arpa: Path, tmp_path: Path)
     text, lm = tmp_path / "dev.txt", tmp_path / "same.arpa"
     lm.write_text(SAME)
     expected = (
-        "--mix: nn knows 'b' and kn does not; expected the same words of both; estimate an n-gram "
-        "model with --vocab RUN, or weigh them as features, without --mix"
+        "mixture: nn knows 'b' and kn does not; expected the same words of both; estimate an "
+        "n-gram model with --vocab RUN, or weigh them as features, unmixed"
     )
     for said in ({"mix_weights": ".5,.5"}, {"mix": text}):
         text.write_text("a b\n")
         with pytest.raises(ConfigError) as caught:
             build([run], [arpa], **said).scorers[0].score([["a", "b"]])
         assert str(caught.value) == expected
-    with pytest.raises(ConfigError, match="--mix: kn2 knows 'b' and kn does not"):
+    with pytest.raises(ConfigError, match="mixture: kn2 knows 'b' and kn does not"):
         build([], [arpa, lm], mix=text)
     with pytest.raises(ConfigError, match=r"^--mix-weights 1,2: sum 3; expected numbers of 0"):
         build([run], [arpa], mix_weights="1,2")
@@ -114,8 +114,8 @@ def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run
     with pytest.raises(ConfigError) as caught:
         build([run, tiny_run], mix_weights="0.5,0.5")
     assert str(caught.value) == (
-        f"--mix: {tiny_run} has another vocabulary than {run}; expected the same words of both; "
-        "train one with --vocab, or weigh them as features, without --mix"
+        f"mixture: {tiny_run} has another vocabulary than {run}; expected the same words of both; "
+        "train one with --vocab, or weigh them as features, unmixed"
     )
 
 
@@ -131,6 +131,10 @@ def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run
             "found --mix and --mix-weights; expected one of them; drop either",
         ),
         ({"mix": "a"}, "--mix: found one model; expected several; give --lm or another --model"),
+        (
+            {"mix_weights": "1"},
+            "--mix-weights: found one model; expected several; give --lm or another --model",
+        ),
         (
             {"models": [], "scorer": OWN, "open_vocabulary": True},
             "--open-vocabulary: found no --model; expected a run with a speller",

@@ -3,7 +3,7 @@
 from charlm.api.load_model import load, load_arpa
 from charlm.api.loaded_models import NextWords
 from charlm.api.next_options import NextOptions
-from charlm.options import keywords, several
+from charlm.options import keywords, require_one_stdin, several
 from charlm.run.which import which_run
 
 
@@ -22,6 +22,7 @@ def next_words(options: NextOptions) -> tuple[NextWords, ...]:
     """
     beginning = options.words if isinstance(options.words, str) else " ".join(options.words)
     runs, lms = several(options.model), several(options.lm)
+    require_one_stdin(lms)
     if not runs and not lms:
         runs = [which_run(None)]
     found = [load(path, device=options.device).next_words(beginning, k=options.k) for path in runs]

@@ -51,7 +51,7 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     from charlm.nbest.unknown_words import unknown_words
     from charlm.text.vocabulary.build_vocabulary import vocab as build
 
-    require_one_stdin(options.against)
+    require_one_stdin([*options.against, options.words, options.morphs])
     require_there(options.against)  # else missed when the corpus has been counted
     result = build(options)
     for sign in result.inventory.signs:

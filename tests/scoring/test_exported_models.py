@@ -185,7 +185,10 @@ for command in (["score", text], ["nn", "cat"], ["surprisal", text]):
             "--unnormalised, nor weights tuned with it; leave it out",
         ),
         (lambda folder, text: charlm.surprisal(text, model=folder, device="cuda"), "--device cuda"),
-        (lambda folder, text: charlm.neighbours("cat", model=folder, at="char-cnn"), "--at"),
+        (
+            lambda folder, text: charlm.neighbours("cat", model=folder, at=["char-cnn", "all"]),
+            "--at char-cnn,all; leave",
+        ),
         (lambda folder, text: charlm.load(folder).neighbours("cat", at="char-cnn"), "--at"),
     ],
 )

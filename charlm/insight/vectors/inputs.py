@@ -17,7 +17,7 @@ from charlm.insight.vectors.cache import Tell, units
 from charlm.insight.vectors.nn_options import MeasureOptions, VectorsOptions
 from charlm.insight.vectors.search import Search
 from charlm.insight.vectors.taps import Reader, ReadWord, Vectors
-from charlm.options import several
+from charlm.options import require_one_stdin, several
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads
@@ -106,6 +106,7 @@ def measured(
     files = several(options.files)
     if not files:
         raise ConfigError("files: found none; expected at least one")
+    require_one_stdin(files)
     opened = open_vectors(options)
     results: list[Score] = []
     for path in files:

@@ -159,7 +159,7 @@ def _check(options: PrepOptions) -> None:
         DataError: a file that is missing, or a folder in its place.
     """
     paths = [*_raw(options), *_given(options).values()]
-    require_one_stdin(paths)
+    require_one_stdin([*paths, options.map])
     for path in paths:
         if Path(path).is_dir():
             raise DataError(f"{path}: is a folder; {_of_folder(Path(path))}")

@@ -12,7 +12,7 @@ from operator import mul
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import keywords
+from charlm.options import keywords, require_one_stdin
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.labels import is_word
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
@@ -162,6 +162,7 @@ def vocab(options: VocabOptions) -> VocabularyResult:
         DataError: no corpus, or a text or a list of words that is not what was expected.
     """
     data, out, threads = options.data, options.out, options.threads
+    require_one_stdin([options.words, options.morphs])
     segmenter = segmenter_of(options.morphs) if options.morphs is not None else None
     listed = _listed_words(options)
     if out is not None:

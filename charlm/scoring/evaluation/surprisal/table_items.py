@@ -16,7 +16,6 @@ from itertools import chain
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import require_one_stdin
 from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
 from charlm.text.io.files import display_name, unpacked_name
 from charlm.text.io.lines import TEXT, LineRules, read_lines
@@ -91,12 +90,11 @@ def read_items(
     """The items of all files, in order.
 
     Raises:
-        ConfigError: no files, or standard input twice.
+        ConfigError: no files.
         DataError: no such file, a broken table, no item, or texts beside tables.
     """
     if not files:
         raise ConfigError("no files; expected texts or tables, or - for standard input")
-    require_one_stdin(files)
     rules = replace(TEXT, encoding=encoding)
     formats = [
         SUFFIXES.get(unpacked_name(path).suffix, "text") if format == "auto" else format

@@ -96,7 +96,8 @@ class RescoringOptions:
         bool | None,
         Opt(
             "Score unknown words by their spelling (train --speller). If not given: as the weights "
-            "were tuned, else in lists where the run has a speller and knows most words.",
+            "were tuned, else in lists where the run has a speller and knows most words; where "
+            "lists are answered as they come (serve, --line-buffered), in all.",
             "Models",
         ),
     ] = None

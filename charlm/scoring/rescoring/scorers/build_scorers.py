@@ -225,7 +225,7 @@ def _check(options: RescoringOptions) -> None:
     if options.unnormalised and (_is_mixture(options) or not options.models):
         raise ConfigError(
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "
-            "models have none; expected a --model alone; drop --unnormalised or --mix"
+            "models have none; expected a --model alone; drop --unnormalised"
         )
 
 

@@ -147,7 +147,7 @@ def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run
         (
             {"models": [], "scorer": OWN, "unnormalised": True},
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "
-            "models have none; expected a --model alone; drop --unnormalised or --mix",
+            "models have none; expected a --model alone; drop --unnormalised",
         ),
         (
             {"scorer": FunctionScorer(lambda s: [], name="nn")},

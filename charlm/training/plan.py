@@ -96,8 +96,7 @@ def make_plan(options: TrainOptions) -> Plan:
         )
     stored = existing_run(folder, resume=options.resume)
     source = stored or (load_info(init) if init else None)
-    wanted = DEFAULT_ARCH if options.arch is None else options.arch
-    arch = source.arch if source else wanted
+    arch = source.arch if source else DEFAULT_ARCH if options.arch is None else options.arch
     settings = source.settings if source else preset(arch)
     changes = requested_changes(options, settings)
     if stored:

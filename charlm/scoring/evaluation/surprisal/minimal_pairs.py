@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import keywords, require_one_stdin, several
+from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Item, Items, read_items
@@ -167,8 +167,7 @@ def minimal_pairs(options: PairOptions) -> PairResult:
             speller.
         DataError: a file, a table or a run that is not what was expected.
     """
-    require_one_stdin([*several(options.files), *several(options.lm)])
-    items = read_items(several(options.files), format=options.format, encoding=options.encoding)
+    items = read_items(options.texts, format=options.format, encoding=options.encoding)
     columns = _columns(items, options.pair_columns)
     opened = opened_models(options)
     return PairResult(

@@ -5,7 +5,17 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Device, Encoding, Models, Opt, Precision, Raw, Threads
+from charlm.options import (
+    Device,
+    Encoding,
+    Models,
+    Opt,
+    Precision,
+    Raw,
+    Threads,
+    require_one_stdin,
+    several,
+)
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
@@ -48,6 +58,13 @@ class ItemOptions:
     device: Device = "auto"
     precision: Precision = "fp32"
     threads: Threads = None
+
+    @property
+    def texts(self) -> list[str | Path]:
+        """The files; raises ConfigError if they and --lm name standard input twice."""
+        files = several(self.files)
+        require_one_stdin([*files, *several(self.lm)])
+        return files
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 
 from charlm.errors import ConfigError
-from charlm.options import keywords, require_one_stdin, several
+from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import (
     Adapting,
     OpenedModels,
@@ -52,8 +52,7 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
         ConfigError: no files, no such column, no such model; an open vocabulary without a speller.
         DataError: a file, a table or a run that is not what was expected.
     """
-    require_one_stdin([*several(options.files), *several(options.lm)])
-    items = read_items(several(options.files), format=options.format, encoding=options.encoding)
+    items = read_items(options.texts, format=options.format, encoding=options.encoding)
     column = items.sentence_column(options.column)
     groups = _groups(items, context=options.context)
     told: list[str] = []

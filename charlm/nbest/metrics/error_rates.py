@@ -56,7 +56,7 @@ class Metric(ABC):
         Raises:
             DataError: a list without a reference, or no word in any of them.
         """
-        if lists and not any(references.values()):
+        if not any(references.values()):
             raise DataError(f"references: no word in any of {len(references)}; expected some")
         pairs_L = [self._pairs(nbest, references) for nbest in lists]
         new = dict.fromkeys(pair for pairs in pairs_L for pair in pairs)

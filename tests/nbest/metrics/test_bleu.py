@@ -77,6 +77,16 @@ def test_counts_of_matches_and_lengths_of_references_are_enough() -> None:
     ]
 
 
+def test_the_signature_of_counts_does_not_claim_sacrebleus_tokens() -> None:
+    assert metric_named("counted-bleu").signature == "bleu|counted|length:closest|eff:no|smooth:exp"
+
+
+def test_counts_of_nine_digits_are_read() -> None:
+    nbest = NbestList("s", (counted(999_999_999, 999_999_999, 8, 5, 3),))
+    (counts_HK,) = CountedBleu().statistics([nbest], {"s": ("999999999",)})
+    assert counts_HK[0, :3].tolist() == [999_999_999] * 3
+
+
 @pytest.mark.parametrize(
     ("hypothesis", "lengths", "message"),
     [

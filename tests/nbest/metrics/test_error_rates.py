@@ -102,6 +102,12 @@ def test_more_pairs_than_jiwer_gets_at_once_stay_in_order(monkeypatch: pytest.Mo
     assert counts_HK[:, 2].tolist() == [0, 1, 2, 3, 4]
 
 
+def test_one_reference_of_several_may_be_without_words() -> None:
+    lists = [nbest_of("a b", id="silence"), nbest_of("a", id="u")]
+    counts_LHK = WordErrorRate().statistics(lists, {"silence": (), "u": ("a",)})
+    assert [each.tolist() for each in counts_LHK] == [[[0, 0, 2, 0]], [[0, 0, 0, 1]]]
+
+
 def test_a_list_without_reference_and_references_without_words_are_refused() -> None:
     with pytest.raises(DataError, match=r"^list 'u': no reference; expected one for every list"):
         WordErrorRate().statistics([nbest_of("a")], {"v": ("a",)})

@@ -51,6 +51,17 @@ def test_a_p_far_out_keeps_its_digits() -> None:
     assert sign_flip_p(differences) == pytest.approx(2 * ways / 2**200, rel=1e-12)
 
 
+def test_a_p_is_exact_where_the_farthest_sums_are_too_rare_to_be_kept() -> None:
+    differences = np.repeat([-1, 1, -2, 2], [380, 320, 360, 340])
+    shares = np.ones(1)  # of sums -reach ... reach, one difference after another
+    for size in np.abs(differences):
+        apart = np.zeros(2 * size)
+        shares = (np.append(shares, apart) + np.append(apart, shares)) / 2
+    reach = len(shares) // 2
+    is_as_far = np.abs(np.arange(-reach, reach + 1)) >= abs(differences.sum())
+    assert sign_flip_p(differences) == pytest.approx(shares[is_as_far].sum(), rel=1e-9)
+
+
 def counts(errors: Ints) -> Ints:
     zeros = np.zeros_like(errors)
     return np.stack([errors, zeros, zeros, zeros + 10], axis=1)
@@ -65,6 +76,15 @@ def compared(first: Ints, second: Ints, *, per_recording: int = 1) -> Significan
     return compare(
         counts(first), counts(second), metric=WordErrorRate(), lists=lists_of(recordings), seed=1
     )
+
+
+def test_p_of_two_systems_adds_the_errors_of_every_kind_list_by_list() -> None:
+    first = np.array([[1, 0, 0, 9], [0, 1, 2, 9], [2, 2, 0, 9], [0, 0, 0, 9], [1, 1, 1, 9]])
+    second = np.array([[0, 1, 1, 9], [0, 0, 0, 9], [1, 0, 1, 9], [0, 1, 0, 9], [0, 0, 1, 9]])
+    lists = lists_of(["", "", "", "", ""])
+    result = compare(first, second, metric=WordErrorRate(), lists=lists)
+    assert result.p == all_signs_p([1, -3, -2, 1, -2])
+    assert result.difference == pytest.approx(-5 / 45)
 
 
 def test_the_interval_is_about_two_standard_errors_wide() -> None:

@@ -179,6 +179,14 @@ def test_a_winner_between_breakpoints_that_all_but_coincide_is_passed_over() -> 
     assert along.errors_I.tolist() == [0.3, 0.2]
 
 
+def test_a_line_that_leaves_the_space_where_it_begins_keeps_its_point() -> None:
+    problem = one_list([(0.0, 1.0), (1.0, 0.0)], [2, 0])
+    corner_F, outwards_F = np.array([5.0, -5.0]), np.array([1.0, 1.0])
+    along = profile(problem, corner_F, direction_F=outwards_F, space=wide(2))
+    assert along.errors_I.tolist() == [0.0]
+    assert along.best() == (0.0, 0.0)
+
+
 def searched(problem: Problem, *, reach: float) -> tuple[list[float], float]:
     """The search from weights 1 and 0, the second of them free within ±reach."""
     space = Space(np.array([0.0, 1.0]), np.full(2, -reach), np.full(2, reach))

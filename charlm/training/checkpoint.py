@@ -59,14 +59,11 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
     if not trainer.ranks.is_first:
         return
     optimiser = trainer.optimiser.state_dict()["state"]
-    meta: dict[str, Any] = {"position": asdict(trainer.position), "optimiser": {}}
     for index, slots in optimiser.items():
         for slot, value in slots.items():
-            if isinstance(value, Tensor):
+            if value is not None:  # all others are tensors
                 tensors[f"optimiser.{index}.{slot}"] = value
-            elif value is not None:
-                meta["optimiser"][f"{index}.{slot}"] = value
-    meta["sha256"] = _digest(tensors)
+    meta = {"position": asdict(trainer.position), "sha256": _digest(tensors)}
     write_tensors(folder / RESUME, tensors, meta=meta)
 
 
@@ -119,7 +116,7 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
         trainer.progress.state = _state(trainer, tensors)
         trainer.averages.values = _averages(trainer, tensors, n_averaged=position.n_averaged)
         _restore_generators(trainer, _under("generator.", tensors))
-        _restore_optimiser(trainer, _under("optimiser.", tensors), meta["optimiser"])
+        _restore_optimiser(trainer, _under("optimiser.", tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
@@ -208,11 +205,9 @@ def _restore_generators(trainer: Trainer, states: dict[str, Tensor]) -> None:
         trainer.set_generator_states(own)
 
 
-def _restore_optimiser(
-    trainer: Trainer, tensors: dict[str, Tensor], scalars: dict[str, Any]
-) -> None:
+def _restore_optimiser(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
     slots: dict[int, dict[str, Any]] = {}
-    for name, value in {**tensors, **scalars}.items():
+    for name, value in tensors.items():
         index, _, slot = name.partition(".")
         slots.setdefault(int(index), {})[slot] = value
     whole = trainer.optimiser.state_dict()

@@ -158,6 +158,16 @@ def test_a_broken_file_is_refused_with_its_line(tmp_path: Path, name: str) -> No
     assert "\n" not in str(caught.value)
 
 
+def test_sections_need_no_empty_line_between_them(tmp_path: Path) -> None:
+    for name, text in (("a", ARPA), ("b", ARPA.replace("\n\n", "\n"))):
+        (tmp_path / name).write_text(text)
+    sentences = [["we", "know"], ["know", "we", "zz"]]
+    expected, found = (
+        read_arpa(tmp_path / name).score(sentences).log10_probs.tolist() for name in ("a", "b")
+    )
+    assert found == expected
+
+
 def test_a_line_behind_the_first_block_is_told_by_its_own_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,21 @@ def test_vectors_are_the_encoders_whatever_is_kept(
         torch.testing.assert_close(vectors, wanted, rtol=0, atol=1e-5)
 
 
+def test_what_is_kept_outlasts_the_growth_of_the_table(
+    model: LanguageModel,
+    inventory: Inventory,
+    n_encoded: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(form_cache, "FIRST_ROWS", 2)
+    cache = FormCache(model, inventory, oov_input="spelling")
+    for n_words in range(1, len(WORDS) + 1):  # new rows: one at a time
+        cache.vectors(cache.ids(WORDS[:n_words]))
+    assert n_encoded == [1] * len(set(WORDS))
+    expected = torch.stack([alone(model, inventory, word) for word in WORDS])
+    torch.testing.assert_close(cache.vectors(cache.ids(WORDS)), expected, rtol=0, atol=1e-5)
+
+
 def test_each_spelling_is_encoded_once_where_there_is_room(
     model: LanguageModel, inventory: Inventory, n_encoded: list[int]
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_twentieth_of_the_unknown_words_is_a_habit_and_another_hyphen_always(
         + "".join(f"J={i} S=0 E=1 W={w}\n" for i, w in enumerate(["the", "The", "cat", "Cat"])),
         "1 the The\n1 cat Cat\n",  # the RNNLM toolkit
         '{"id": "u", "hyps": [{"text": "the The"}, {"text": "cat Cat"}]}\n',
+        '{"id": "u", "hyps": [{"text": "the The"}], "ref": "cat Cat"}\n',
         'id,ref\nutt1,"the The"\nutt2,cat Cat\n',
         "id\tref\tspeaker\nutt1\tthe The\tann\nutt2\tcat Cat\tbob\n",
         ";; of the hall\nthe The (spk-utt1)\ncat Cat (spk-utt2)\n",

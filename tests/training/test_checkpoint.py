@@ -82,6 +82,28 @@ def test_a_checkpoint_that_is_not_of_this_run_is_refused(
     assert str(caught.value).endswith("); it is damaged")
 
 
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (lambda t, m: t.pop("average.1"), "'average.1'"),
+        (lambda t, m: t.update({"average.1": torch.zeros(9, 5)}), "its averages have other shapes"),
+        (lambda t, m: t["average.1"].fill_(torch.nan), "its averages hold NaN or infinity"),
+    ],
+)
+def test_averages_that_are_not_of_this_run_are_refused(
+    damage: Callable[[Any, Any], object],
+    found: str,
+    train_toy: TrainToy,
+    tiny: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    overrides = (*tiny, "recipe.averaging.type=ema")
+    path = damaged(damage, train_toy, tmp_path, overrides=overrides)
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True, overrides=overrides)
+    assert str(caught.value).startswith(f"{path}: not a checkpoint of this run ({found}")
+
+
 def damaged(
     damage: Callable[[Any, Any], object], train_toy: TrainToy, tmp_path: Path, **asked: Any
 ) -> Path:

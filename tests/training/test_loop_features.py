@@ -271,11 +271,15 @@ def epochs_until_the_end(trainer: Trainer, valid_ppls: Sequence[float]) -> int:
     return trainer.position.epoch
 
 
+COMPOSED = ("output.type=composed", "output.project=true")
+
+
+@pytest.mark.parametrize(("output", "name"), [((), "output.words.bias"), (COMPOSED, "output.bias")])
 def test_noise_contrastive_training_begins_with_the_unigrams_as_biases(
-    train_toy: Any, tiny: tuple[str, ...], tmp_path: Path
+    output: tuple[str, ...], name: str, train_toy: Any, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
-    train_toy(overrides=(*tiny, "recipe.criterion.type=nce"), epochs=1, lr=1e-9)
+    train_toy(overrides=(*tiny, *output, "recipe.criterion.type=nce"), epochs=1, lr=1e-9)
     counts = load_inventory(tmp_path / "run" / VOCABULARY).counts
     expected = [math.log((count + 1) / (sum(counts) + len(counts))) for count in counts]
-    bias_V = load_file(tmp_path / "run" / MODEL)["output.words.bias"]
+    bias_V = load_file(tmp_path / "run" / MODEL)[name]
     assert bias_V.tolist() == pytest.approx(expected, abs=1e-4)

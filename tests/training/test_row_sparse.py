@@ -68,6 +68,7 @@ STEPS: dict[str, tuple[dict[str, Any], bool]] = {
     "sgd": ({"type": "sgd", "lr": 0.7}, True),
     "adagrad": ({"type": "adagrad", "lr": 0.1}, True),
     "momentum": ({"type": "sgd", "lr": 0.3, "momentum": 0.9}, False),
+    "sgd-decay": ({"type": "sgd", "lr": 0.3, "weight_decay": 0.01}, False),
     "decay": ({"type": "adagrad", "lr": 0.1, "weight_decay": 0.01}, False),
     "adam": ({"type": "adam", "lr": 0.01}, False),
 }

@@ -165,9 +165,15 @@ def test_the_narrowest_beam_leaves_a_path(
     assert len(found.nbest.hypotheses) >= 1
 
 
+@pytest.mark.parametrize("n_arcs", [1, 40, 1 << 20])  # of those that are asked together
 def test_lattices_asked_together_give_what_each_gives_alone(
-    read: Read, random_lattice: MakeLattice, scorer: FunctionScorer
+    read: Read,
+    random_lattice: MakeLattice,
+    scorer: FunctionScorer,
+    monkeypatch: pytest.MonkeyPatch,
+    n_arcs: int,
 ) -> None:
+    monkeypatch.setattr("charlm.nbest.lattices.rescore.ARCS_AT_ONCE", n_arcs)
     lattices = [read(random_lattice(seed, name=f"u{seed}"))[0] for seed in range(12)]
     options = LatticeOptions(weights=WEIGHTS, recombine=2)
     models = {"nn": ScorerHistories(scorer)}

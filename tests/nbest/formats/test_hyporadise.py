@@ -91,6 +91,17 @@ def test_what_is_no_set_is_refused_with_its_line(text: str, message: str, read) 
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_an_array_of_nothing_is_passed_on_as_it_is(where: str, read, write, values) -> None:
+    full = '[{"input": ["a b", "a"], "output": "a b"}]\n'
+    text = f"[]\n{full}" if where == "before" else f"{full}[]\n"
+    chosen = HyporadiseFormat()
+    (found,) = read(chosen, text)
+    assert [" ".join(each.words) for each in found.hypotheses] == ["a b", "a"]
+    written = write(chosen, [found])
+    assert values(written) == values(text)
+
+
 def test_a_list_without_inputs_is_passed_on_if_it_may_be_missing(read, write, values) -> None:
     chosen = HyporadiseFormat()
     text = '[{"input": []}, {"input": ["a"]}, {"input": [ ]}]\n'

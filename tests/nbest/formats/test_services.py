@@ -89,6 +89,15 @@ def test_whispers_tokens_are_read_as_text_and_its_scores_as_sums(read) -> None:
     assert found == [("we naïve", {"score": -3.0}), ("we", {"score": -0.25})]
 
 
+def test_lengths_that_no_tokens_tell_are_asked_for_or_read(read) -> None:
+    result = {"sequences": ["we know", "we"], "scores": [-0.5, -0.25], "no_speech_prob": 0.1}
+    form = Ctranslate2Format()
+    with pytest.raises(DataError, match=r"^a.list:1: found no array 'lengths' of 2 numbers; expec"):
+        read(form, json.dumps(result), length_penalty=1.0)
+    (found,) = said(read(form, json.dumps(result | {"lengths": [3, 2]}), length_penalty=1.0))
+    assert found == [("we know", {"score": -1.5}), ("we", {"score": -0.5})]
+
+
 def test_a_character_that_whispers_longest_text_cuts_off_is_no_error(read) -> None:
     tokens = [["Ġna", "Ã¯", "ve", "Ġæ", "Ĺ"], ["<|0.00|>", "Ġna", "Ã", "<|1.00|>"]]
     (found,) = said(read(Ctranslate2Format(), json.dumps({"sequences": tokens})))

@@ -1,6 +1,7 @@
 """What is kept with a run for its adaptation, and the messages where nothing is kept."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +158,23 @@ def test_climbing_doubles_or_halves_as_long_as_it_helps() -> None:
     found = climbed(start, ["theta", "lambda"], measure=measure)
     assert (found.theta, found.share) == (8.0, 0.025)
     assert len(tried) == 1 + 4 + 1 + 3
+
+
+def test_climbing_ends_within_the_range_of_a_rate() -> None:
+    found = climbed(Rates(decay=0.3), ["decay"], measure=lambda rates: 2 - rates.decay)
+    assert found.decay == 0.6  # 1.2 would be out of it
+
+
+def test_steps_that_leave_all_bounds_are_the_worst_rates(
+    run: LoadedRun, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(start: Rates, names: list[str], *, measure: Callable[[Rates], float]) -> Rates:
+        assert measure(parsed_rates("rate=1000000,segment=1", start)) == math.inf
+        assert measure(start) < math.inf
+        return start
+
+    monkeypatch.setattr(opened_adaptation, "climbed", too_large)
+    assert opened(run, mode="dynamic", rates="choose", data=corpus_dir)
 
 
 def test_climbing_ends_where_a_step_gains_next_to_nothing() -> None:

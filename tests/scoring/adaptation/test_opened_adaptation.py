@@ -165,15 +165,18 @@ def test_climbing_ends_within_the_range_of_a_rate() -> None:
     assert found.decay == 0.6  # 1.2 would be out of it
 
 
-def test_steps_that_leave_all_bounds_are_the_worst_rates(
+def test_rates_that_leave_no_numbers_are_the_worst(
     run: LoadedRun, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_large(start: Rates, names: list[str], *, measure: Callable[[Rates], float]) -> Rates:
-        assert measure(parsed_rates("rate=1000000,segment=1", start)) == math.inf
-        assert measure(start) < math.inf
+    def refuse(*_: object, **__: object) -> None:
+        raise ConfigError("--adapt: steps of rate 1 leave no numbers after some text")
+
+    def measured(start: Rates, names: list[str], *, measure: Callable[[Rates], float]) -> Rates:
+        assert measure(start) == math.inf
         return start
 
-    monkeypatch.setattr(opened_adaptation, "climbed", too_large)
+    monkeypatch.setattr(opened_adaptation.AdaptiveReader, "continued_nll", refuse)
+    monkeypatch.setattr(opened_adaptation, "climbed", measured)
     assert opened(run, mode="dynamic", rates="choose", data=corpus_dir)
 
 

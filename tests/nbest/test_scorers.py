@@ -11,7 +11,7 @@ from torch import Tensor
 
 from charlm.errors import DataError
 from charlm.nbest.scorer import Words
-from charlm.nbest.scorers import FunctionScorer, MixedScorer, NgramScorer
+from charlm.nbest.scorers import FunctionScorer, MixedScorer, NgramScorer, SameWords
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode
 
@@ -72,9 +72,17 @@ def test_a_mixture_remembers_what_each_of_its_scorers_does() -> None:
         def remember(self, sentence: Words, *, memory: object = None) -> object:
             return (memory if isinstance(memory, int) else 0) + len(sentence)
 
-    mixture = MixedScorer([Counting(uniform), kneser_ney()], [0.5, 0.5], name="nn")
+    guarded = SameWords(Counting(uniform), {"a", "b"}.__contains__, other="nn")
+    scorers = [Counting(uniform), kneser_ney(), guarded]
+    mixture = MixedScorer(scorers, [0.5, 0.25, 0.25], name="nn")
     memory = mixture.remember(["a", "b"])
-    assert mixture.remember(["a"], memory=memory) == (3, None)
+    assert mixture.remember(["a"], memory=memory) == (3, None, 3)
+
+
+def test_weights_of_a_mixture_are_one_a_scorer_and_sum_to_one() -> None:
+    for weights in ([1.0], [0.5, 0.4]):
+        with pytest.raises(ValueError, match="expected 2, of sum 1"):
+            MixedScorer([kneser_ney(), kneser_ney()], weights, name="nn")
 
 
 @pytest.mark.parametrize(

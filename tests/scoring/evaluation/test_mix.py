@@ -323,6 +323,16 @@ def test_what_a_new_stream_gains_is_the_mixture_with_it_less_that_without_it() -
     assert [difference.low, difference.high] == pytest.approx(sorted(ends))
 
 
+def test_a_gain_on_a_test_text_is_over_streams_weighed_on_the_validation_text(
+    save_unigrams: Callable[..., Path],
+) -> None:
+    save_unigrams(Path("other"), end=-0.25, a=-0.75, b=-0.5)
+    result = mix(["run", "lm"], add="other", data="corpus", device="cpu")
+    without = mix(["run", "lm"], data="corpus", device="cpu")
+    assert result.gain is not None
+    assert result.gain.without.ppl == without.mixture.ppl is not None
+
+
 def test_a_gain_leaves_out_what_both_mixtures_leave_out() -> None:
     write("x", [0.5, 0.25, 0.5, 0.0, 0.5])
     write("y", [0.25, 0.5, 0.25, 0.0, 0.25])

@@ -294,6 +294,22 @@ def test_unknown_words_have_no_price_where_nobody_counts_them(lists: Path, tmp_p
     assert written(own, weight=["am=1", "oov=-5"], write="text") == [["a"]]
 
 
+@pytest.mark.parametrize(("n_new", "expected"), [(0, -15 - 4), (1, -15 - 4 + 1 - 6 / 2)])
+def test_without_weights_new_models_get_half_of_the_old_ones(
+    n_new: int, expected: float, tmp_path: Path, save_unigrams: Callable[..., Path]
+) -> None:
+    (tmp_path / "l.tsv").write_text("id\tam\tgraph\ttext\nu\t-150\t-4\ta b\n")
+    third = -2 / math.log(10) / 3  # in log10: the three tokens have e^-2 together
+    old = save_unigrams(tmp_path / "old.arpa", end=third, a=third, b=third)
+    scorer = FunctionScorer(lambda sentences: [[-2.0] * (len(words) + 1) for words in sentences])
+    options = {"scorer": scorer} if n_new else {}
+    pieces: list[str] = []
+    charlm.score(tmp_path / "l.tsv", old_lm=old, write="jsonl", out=pieces.append, **options)
+    (found,) = map(json.loads, "".join(pieces).split("\n")[:1])
+    # The acoustic score times Kaldi's 0.1, the graph's rest, and the language models.
+    assert found["total"] == pytest.approx(expected)
+
+
 def test_without_a_model_and_weights_lists_keep_their_order(lists: Path, tmp_path: Path) -> None:
     (tmp_path / "refs").write_text("u a b\nv h\n")
     result = charlm.score(lists, refs=tmp_path / "refs")

@@ -174,6 +174,23 @@ def test_details_say_what_is_fixed_what_has_no_effect_and_what_runs_into_the_bor
     assert not next(e for e in tuned_on(lists, references).details if e.feature == "lm").at_border
 
 
+def test_an_interval_is_found_for_a_feature_of_any_unit() -> None:
+    lists, references = hidden()
+    larger = [
+        replace(
+            nbest,
+            hypotheses=tuple(
+                replace(each, features={**each.features, "lm": 1024 * each.features["lm"]})
+                for each in nbest.hypotheses
+            ),
+        )
+        for nbest in lists
+    ]
+    for found in (tuned_on(lists, references), tuned_on(larger, references)):
+        (lm,) = (each for each in found.details if each.feature == "lm")
+        assert lm.flat_low < lm.weight < lm.flat_high
+
+
 @pytest.mark.parametrize("seed", [35, 41])  # rounding puts the end 1e-17 below and above 0
 def test_an_interval_that_begins_at_a_bound_of_0_begins_at_0(seed: int) -> None:
     lists, references = hidden(ratio=0.02, n_lists=40, seed=seed)

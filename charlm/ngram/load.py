@@ -47,11 +47,11 @@ def listed_ngram(path: str | Path) -> BackoffModel:
     """
     if not is_pipe(path):
         require_model(path)
-    if Path(path).is_file() and is_kenlm_binary(path):
-        raise ConfigError(
-            f"{path}: KenLM's binary, which does not list its words; expected the ARPA file that "
-            "it was made from"
-        )
+        if is_kenlm_binary(path):
+            raise ConfigError(
+                f"{path}: KenLM's binary, which does not list its words; expected the ARPA file "
+                "that it was made from"
+            )
     return read_arpa(path, mend=CONVERT)  # the callers have no option for another encoding
 
 

@@ -17,7 +17,7 @@ from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.combination import interpolated
 from charlm.ngram.kenlm_model import is_kenlm_binary
-from charlm.ngram.load import NgramModel
+from charlm.ngram.load import NgramModel, is_pipe
 from charlm.ngram.word_ids import WordIds, text_in
 from charlm.options import keywords, require_one_stdin
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
@@ -229,7 +229,7 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
         raise ConfigError(
             f"{models[0]}: a model, and no text to score; expected --data DIR or --text FILE"
         )
-    if len(models) > 1 and not Path(text).is_file() and (str(text) == "-" or Path(text).exists()):
+    if len(models) > 1 and is_pipe(text):
         raise ConfigError(
             f"--text {text}: {len(models)} models cannot read one pipe; expected a file"
         )

@@ -111,6 +111,17 @@ def test_what_cannot_be_done_is_one_line(
     assert str(caught.value).startswith(message)
 
 
+def test_a_file_that_is_called_as_standard_input_is_does_not_make_it_one() -> None:
+    Path("-").write_text("a b\n")
+    with pytest.raises(CharlmError, match=r"^--text -: 2 models cannot read one pipe"):
+        mix(["run", "lm"], text="-")
+
+
+def test_a_folder_in_the_place_of_the_text_is_no_pipe() -> None:
+    with pytest.raises(CharlmError, match=r"^corpus: is a folder; expected a file"):
+        mix(["lm", "lm"], text="corpus")
+
+
 def test_bands_without_a_training_text_are_refused_before_anything_is_scored() -> None:
     stages: list[str] = []
     with pytest.raises(CharlmError, match=r"^corpus/train.txt: no such file; expected one sent"):

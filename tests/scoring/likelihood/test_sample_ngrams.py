@@ -1,5 +1,6 @@
 """`charlm.sample --lm`: sentences drawn from an n-gram model."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -74,3 +75,14 @@ def test_what_cannot_be_drawn_is_refused(
 def test_a_file_that_is_missing_is_asked_for_as_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none.arpa: no such file; expected an ARPA file"):
         charlm.sample(lm=tmp_path / "none.arpa")
+
+
+def test_standard_input_is_read_beside_a_file_of_its_name(
+    arpa: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("not the model\n")
+    with open(arpa) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        found = drawn(Path("-"), n=3)
+    assert found.sentences == drawn(arpa, n=3).sentences

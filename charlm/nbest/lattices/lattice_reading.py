@@ -50,11 +50,9 @@ def read_lattices(
     lattices whose words are numbers.
 
     Raises:
-        ConfigError: an unknown format.
+        ConfigError: Kaldi's format for a folder.
         DataError: no lattices, two of one utterance, or FILE:LINE and what was expected there.
     """
-    if form not in ("auto", *FORMATS):
-        raise ConfigError(f"--format {form!r:.40}: expected auto, {' or '.join(FORMATS)}")
     symbols = None
     if words_txt is not None:
         symbols = kaldi.read_symbols(words_txt, rules=source.rules)

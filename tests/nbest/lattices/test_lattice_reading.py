@@ -88,11 +88,6 @@ def test_blank_lines_are_no_lattice(read: Read) -> None:
         read("\n\n", form="kaldi-lattice")
 
 
-def test_an_unknown_format_lists_the_known_ones(read: Read) -> None:
-    with pytest.raises(ConfigError, match="--format 'ctm': expected auto, slf or kaldi-lattice"):
-        read("", form="ctm")
-
-
 def test_standard_input_and_packed_files_are_read(
     tmp_path: Path, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,19 +144,12 @@ def ngram_ids(word_ids: Ids) -> Ids:
     return np.insert(numbers[word_ids], starts, ngram_words.START).astype(np.int32)
 
 
-def neural_ids(n_words: int) -> npt.NDArray[np.int64]:
-    """For each n-gram word id, the neural model's id; −1 for `<s>`.
-
-    `n_words` is the number of the neural model's words. Both models list their words in the same
-    order; n-gram models have three marks first, neural models two.
-    """
-    ids = np.arange(-1, n_words)
-    ids[[ngram_words.UNK, ngram_words.START, ngram_words.END]] = UNK, -1, END
-    return ids
-
-
 def ngram_numbers(n_words: int) -> npt.NDArray[np.int64]:
-    """For each of a neural model's `n_words` word ids, the n-gram model's id."""
+    """For each of a neural model's `n_words` word ids, the n-gram model's id.
+
+    Both list their words in the same order; n-gram models have three marks first, neural models
+    two.
+    """
     ids = np.arange(1, n_words + 1)
     ids[[END, UNK]] = ngram_words.END, ngram_words.UNK
     return ids

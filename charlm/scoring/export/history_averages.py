@@ -14,7 +14,7 @@ from torch import Tensor
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.ngram_set import Closure
 from charlm.ngram.word_ids import START
-from charlm.scoring.export.averages_over_text import OnTokens, neural_ids, ngram_numbers
+from charlm.scoring.export.averages_over_text import OnTokens, ngram_numbers
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
@@ -32,8 +32,9 @@ class HistoryAverages:
     def __init__(self, closure: Closure, *, most: int = MOST_OCCURRENCES) -> None:
         self._closure, self._most = closure, most
         n_words = len(closure.words)
-        of_ngram = neural_ids(n_words - 1)
         self._numbers = ngram_numbers(n_words - 1)
+        of_ngram = np.full(n_words, -1)  # the model's id of each word; none of `<s>`
+        of_ngram[self._numbers] = np.arange(n_words - 1)
         self.sums = [np.zeros(len(level)) for level in closure.levels]
         self.n_occurrences = [
             np.zeros(len(closure.levels[n - 1]) if n else 1, np.int64) for n in range(closure.order)

@@ -18,8 +18,8 @@ from charlm.scoring.export.averages_over_text import (
     StreamModel,
     distributions,
     drawn_followers,
-    neural_ids,
     ngram_ids,
+    ngram_numbers,
     sampled_text,
 )
 from charlm.scoring.export.history_averages import PRIOR, HistoryAverages
@@ -61,12 +61,11 @@ def grams_of(closure: Closure) -> list[list[Gram]]:
 
 def test_ids_of_both_kinds_of_model_stand_for_the_same_words(vectors: FormVectors) -> None:
     words = words_of(vectors.inventory)
-    back = neural_ids(vectors.inventory.n_words)
+    numbers = ngram_numbers(vectors.inventory.n_words)
     asked = np.array([UNK, 5, END, END], np.int32)
     shown = [words[number] for number in ngram_ids(asked)]
     assert shown == ["<s>", "<unk>", vectors.inventory.words[5], "</s>", "<s>", "</s>"]
-    assert back[ngram_ids(asked)].tolist() == [-1, UNK, 5, END, -1, END]
-    assert len(back) == len(words)
+    assert [words[number] for number in numbers] == list(vectors.inventory.words)
 
 
 @pytest.mark.parametrize("n_streams", [1, 3, 1000])
@@ -102,7 +101,8 @@ def _is_known(place: int, length: int) -> bool:
 
 def slow_averages(vectors: FormVectors, closure: Closure) -> dict[Gram, tuple[float, int]]:
     """Sum of P(w | history) and number of positions for each n-gram: one position at a time."""
-    model, of_ngram = vectors.model, neural_ids(vectors.inventory.n_words)
+    model = vectors.model
+    numbers = ngram_numbers(vectors.inventory.n_words).tolist()
     sums: dict[Gram, list[float]] = defaultdict(list)
     with torch.no_grad():
         state, before = model.context.initial_state(1), END
@@ -118,9 +118,9 @@ def slow_averages(vectors: FormVectors, closure: Closure) -> dict[Gram, tuple[fl
                 for gram in grams:
                     n_before = len(gram) - 1
                     if gram[-1] != START and list(gram[:-1]) == history[len(history) - n_before :]:
-                        sums[gram].append(probs[of_ngram[gram[-1]]])
+                        sums[gram].append(probs[numbers.index(gram[-1])])
             history.append(word)
-            before = int(of_ngram[word])
+            before = numbers.index(word)
     return {gram: (sum(each), len(each)) for gram, each in sums.items()}
 
 

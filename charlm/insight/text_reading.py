@@ -155,10 +155,10 @@ def extreme_sentences(
     A sentence that occurs more than once is shown once. A word outside the vocabulary is written
     `<unk>:form`: the number is that of `<unk>`, and says nothing of the word.
     """
-    ends = np.flatnonzero(scores.targets == END) + 1
+    ends = (np.flatnonzero(scores.targets == END) + 1).tolist()
     found: dict[tuple[str, ...], ScoredLine] = {}
     for line, (words, first, last) in enumerate(
-        zip(sentences, scores.starts.tolist(), ends.tolist(), strict=True), 1
+        zip(sentences, [0, *ends[:-1]], ends, strict=True), 1
     ):
         if SHORTEST <= len(words) <= LONGEST:
             log10s = tuple(scores.log10s[first:last].tolist())

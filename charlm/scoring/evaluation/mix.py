@@ -336,15 +336,9 @@ def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: 
     weights, _ = _tuned(tuning)
     log10s_N = mixed_log10(np.stack([each.log10_probs for each in scores]), weights)
     log10s_2N = np.stack([mixed.log10_probs, log10s_N])
-    is_told = np.isfinite(log10s_2N).any(axis=0)
-    is_end = np.array([word == END_WORD for word in mixed.words])
-    starts = np.concatenate([[0], np.flatnonzero(is_end)[:-1] + 1])
-    drawn = PairedBootstrap(
-        np.add.reduceat(np.where(is_told, log10s_2N, 0.0), starts, axis=1),
-        np.add.reduceat(is_told.astype(np.int64), starts),
-        samples=DRAWS,
-        seed=SEED,
-    )
+    is_told_N = np.isfinite(log10s_2N.max(axis=0))
+    is_end_N = np.array([word == END_WORD for word in mixed.words])
+    drawn = PairedBootstrap(log10s_2N, is_told_N, is_end_N=is_end_N, samples=DRAWS, seed=SEED)
     without = _measured(WordScores(WITHOUT, mixed.words, log10s_N), 1.0)
     return Gain(without, drawn.difference(0, 1))
 

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from charlm.nbest.features import Floats
 from charlm.nbest.metrics.resampling import drawn_sums, interval
 
+Flags = npt.NDArray[np.bool_]
+
 LEAST = -1e300  # replaces −inf: in a draw without that sentence, 0 · −inf would be NaN
 
 
@@ -34,10 +36,13 @@ class PairedBootstrap:
     """Perplexities of K systems on a text, and on draws of its sentences."""
 
     def __init__(
-        self, log10_sums_KS: Floats, n_tokens_S: npt.NDArray[np.int64], *, samples: int, seed: int
+        self, log10_probs_KN: Floats, counts_N: Flags, *, is_end_N: Flags, samples: int, seed: int
     ) -> None:
-        """`log10_sums_KS` are the log10 probabilities of the sentences under each system."""
-        values_SC = np.vstack([np.maximum(log10_sums_KS, LEAST), n_tokens_S]).T
+        """Only tokens that count are measured; a sentence ends wherever `is_end_N` is true."""
+        starts = np.concatenate([[0], np.flatnonzero(is_end_N)[:-1] + 1])
+        sums_KS = np.add.reduceat(np.where(counts_N, log10_probs_KN, 0.0), starts, axis=1)
+        n_tokens_S = np.add.reduceat(counts_N, starts, dtype=np.int64)
+        values_SC = np.vstack([np.maximum(sums_KS, LEAST), n_tokens_S]).T
         self._ppls_K = _perplexities(values_SC.sum(axis=0, keepdims=True))[0]
         self._ppls_BK = _perplexities(drawn_sums(values_SC, samples=samples, seed=seed))
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import Log10s
+from charlm.ngram.word_ids import END
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 from charlm.scoring.evaluation.comparison.compare_kn_options import (
     TUNING,
@@ -193,11 +194,10 @@ class _Contest:
         self, entries: Sequence[_Entry], state: State, *, inside_N: npt.NDArray[np.bool_]
     ) -> PairedBootstrap:
         """A bootstrap that counts only the tokens for which `inside_N` is true."""
-        log10s_KN = np.stack([entry.log10s[state] for entry in entries])
-        starts = self.scores.starts
         return PairedBootstrap(
-            np.add.reduceat(np.where(inside_N, log10s_KN, 0.0), starts, axis=1),
-            np.add.reduceat(inside_N, starts, dtype=np.int64),
+            np.stack([entry.log10s[state] for entry in entries]),
+            inside_N,
+            is_end_N=self.scores.targets == END,
             samples=self.options.samples,
             seed=self.options.seed,
         )

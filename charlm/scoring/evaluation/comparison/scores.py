@@ -9,10 +9,9 @@ from array import array
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.word_ids import END, UNK, Ids
+from charlm.ngram.word_ids import UNK, Ids
 from charlm.text.perplexity.perplexity import (
     Counts,
     Evaluation,
@@ -36,12 +35,6 @@ class Scores:
     def counts(self) -> Counts:
         """Counts of the text."""
         return self.perplexity.counts
-
-    @property
-    def starts(self) -> npt.NDArray[np.int64]:
-        """Where the sentences begin."""
-        ends = np.flatnonzero(self.targets == END)
-        return np.concatenate([[0], ends[:-1] + 1])
 
     def perplexity_of(self, log10s: Log10s) -> Perplexity:
         """The perplexity of other log10 probabilities of the same tokens."""

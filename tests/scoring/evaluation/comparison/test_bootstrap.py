@@ -6,8 +6,21 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from charlm.nbest.features import Floats
 from charlm.nbest.metrics import resampling
+from charlm.nbest.metrics.error_rates import Ints
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
+
+
+def bootstrap(sums: Floats, n_tokens: Ints, *, samples: int, seed: int) -> PairedBootstrap:
+    """Of sentences with these sums and so many tokens that count, and one more that does not."""
+    sizes = n_tokens + 1
+    ends = np.cumsum(sizes) - 1
+    counts, is_end = np.ones((2, sizes.sum()), bool)
+    counts[ends] = False
+    is_end[:-1] = ~counts[:-1]
+    log10_probs = np.repeat(np.where(n_tokens, sums / np.maximum(n_tokens, 1), sums), sizes, axis=1)
+    return PairedBootstrap(log10_probs, counts, is_end_N=is_end, samples=samples, seed=seed)
 
 
 def slow_differences(
@@ -41,7 +54,7 @@ def test_an_interval_is_what_a_loop_over_draws_and_sentences_gives(
     generator = np.random.default_rng(3)
     n_tokens = generator.integers(1, 20, size=17)
     sums = -generator.uniform(1, 3, size=(3, 17)) * n_tokens
-    drawn = PairedBootstrap(sums, n_tokens, samples=101, seed=9)
+    drawn = bootstrap(sums, n_tokens, samples=101, seed=9)
     for first, second in ((0, 1), (2, 0)):
         differences = slow_differences(
             [sums[first].tolist(), sums[second].tolist()], n_tokens.tolist(), samples=101, seed=9
@@ -57,7 +70,7 @@ def test_an_interval_is_what_a_loop_over_draws_and_sentences_gives(
 def test_two_sentences_of_a_token_each_give_the_interval_that_can_be_worked_out() -> None:
     # The draws are AA (1/4), AB or BA (1/2) and BB (1/4): ppl 100 - 10, 10 - 10 and 1 - 10.
     sums = np.array([[-2.0, 0.0], [-1.0, -1.0]])
-    drawn = PairedBootstrap(sums, np.array([1, 1]), samples=4000, seed=1)
+    drawn = bootstrap(sums, np.array([1, 1]), samples=4000, seed=1)
     found = drawn.difference(0, 1)
     assert (found.ppl, found.low, found.high) == pytest.approx((0, -9, 90))
     assert found.first_better == pytest.approx(1 / 4, abs=0.03)
@@ -69,7 +82,7 @@ def test_the_interval_of_a_mean_has_the_width_that_theory_gives() -> None:
     generator = np.random.default_rng(5)
     log10s = generator.normal(-2, 0.01, size=400)
     sums = np.stack([log10s, np.full(400, -2.0)])
-    found = PairedBootstrap(sums, np.ones(400, int), samples=4000, seed=1).difference(0, 1)
+    found = bootstrap(sums, np.ones(400, int), samples=4000, seed=1).difference(0, 1)
     assert found.low is not None and found.high is not None
     error = 100 * math.log(10) * 0.01 / math.sqrt(400)  # standard error of a perplexity of 100
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
@@ -84,7 +97,7 @@ def test_95_of_100_intervals_hold_the_true_difference() -> None:
         hard = generator.normal(0, 0.2, size=n_sentences)  # hard for both systems
         noise = generator.normal(0, 0.1, size=(2, n_sentences))
         sums = n_tokens * (np.array([[-1.1], [-1.0]]) + hard + noise)
-        text = PairedBootstrap(sums, np.full(n_sentences, n_tokens), samples=200, seed=1)
+        text = bootstrap(sums, np.full(n_sentences, n_tokens), samples=200, seed=1)
         found = text.difference(0, 1)
         assert found.low is not None and found.high is not None
         n_hits += found.low <= truth <= found.high
@@ -93,13 +106,13 @@ def test_95_of_100_intervals_hold_the_true_difference() -> None:
 
 def test_a_system_does_not_differ_from_itself() -> None:
     sums = np.array([[-3.0, -1.0], [-3.0, -1.0]])
-    found = PairedBootstrap(sums, np.array([2, 1]), samples=100, seed=1).difference(0, 1)
+    found = bootstrap(sums, np.array([2, 1]), samples=100, seed=1).difference(0, 1)
     assert asdict(found) == {"ppl": 0, "low": 0, "high": 0, "first_better": 0}
 
 
 def test_draws_without_a_token_of_the_part_leave_no_interval() -> None:
     sums = np.array([[-3.0, 0.0], [-1.0, 0.0]])
-    found = PairedBootstrap(sums, np.array([2, 0]), samples=100, seed=1).difference(0, 1)
+    found = bootstrap(sums, np.array([2, 0]), samples=100, seed=1).difference(0, 1)
     assert (found.ppl, found.low, found.high) == (None, None, None)
     assert found.first_better == 0
 
@@ -109,7 +122,7 @@ def test_a_perplexity_beyond_numbers_has_no_difference(
     first: int, second: int, better: float
 ) -> None:
     sums = np.array([[-4000.0, -4000.0], [-1.0, -1.0]])
-    drawn = PairedBootstrap(sums, np.array([1, 1]), samples=100, seed=1)
+    drawn = bootstrap(sums, np.array([1, 1]), samples=100, seed=1)
     found = drawn.difference(first, second)
     assert (found.ppl, found.low, found.high, found.first_better) == (None, None, None, better)
 
@@ -117,6 +130,6 @@ def test_a_perplexity_beyond_numbers_has_no_difference(
 def test_a_draw_without_the_sentence_to_which_a_system_gives_nothing_is_a_draw() -> None:
     # Of the draws AA (1/4), AB or BA (1/2) and BB (1/4) the second is better in AA alone.
     sums = np.array([[-2.0, -2.0], [-1.0, -np.inf]])
-    found = PairedBootstrap(sums, np.array([1, 1]), samples=4000, seed=1).difference(0, 1)
+    found = bootstrap(sums, np.array([1, 1]), samples=4000, seed=1).difference(0, 1)
     assert (found.ppl, found.low, found.high) == (None, None, None)
     assert found.first_better == pytest.approx(3 / 4, abs=0.03)

@@ -139,7 +139,6 @@ class StopRequest:
 
     @property
     def name(self) -> str:
-        """The name of the signal."""
         return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number).name
 
     def _take(self, number: int, frame: FrameType | None) -> None:

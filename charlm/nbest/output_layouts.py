@@ -110,11 +110,7 @@ def write_word_scores(lists: Iterable[Rescored], form: Format) -> Iterator[Piece
 
 
 def word_score_line(key: str, scores: WordLogProbs) -> str:
-    """`key lp1 lp2 …`, without LF.
-
-    Raises:
-        DataError: an id that cannot be a key in Kaldi's tables; a word without a probability.
-    """
+    """A line of `write_word_scores`, without LF; its DataErrors are raised here."""
     if NO_KEY.search(key):
         raise DataError(
             f"utterance {key[:40]!r}: cannot stand in Kaldi's tables; expected an id without blanks"

@@ -62,7 +62,6 @@ class DynamicWeights:
         torch.clear_autocast_cache()
 
     def copy(self) -> list[Tensor]:
-        """A copy of the current weights."""
         return [parameter.detach().clone() for parameter in self.parameters]
 
     @torch.no_grad()

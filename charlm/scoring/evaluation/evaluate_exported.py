@@ -47,7 +47,6 @@ class _Reader:
         self._steps = OnnxSteps(model)
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
-        """For each state, the nll in nats of all tokens of the next block, in order."""
         found: dict[str, Nlls] = {}
         if "carried" in self.states:
             found["carried"] = self._of_stream(np.concatenate(sentences), spellings)

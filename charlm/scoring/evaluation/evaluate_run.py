@@ -46,7 +46,6 @@ class AdaptiveBlocks:
         self._carried = self._initial
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
-        """For each state, the nll in nats of all tokens of the next block, in order."""
         found: dict[str, Nlls] = {}
         for state, reader in self.readers.items():
             with autocast(self._device, self.precision):

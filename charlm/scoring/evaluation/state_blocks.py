@@ -49,7 +49,6 @@ class BlockReader:
         self._carried = vectors.model.context.initial_state(1)
 
     def __call__(self, task: BlockTask) -> BlockAnswer:
-        """The answer to a task."""
         vectors, spellings, output = self.vectors, task.spellings, self.vectors.model.output
         stream: Nlls | None = None
         with autocast(vectors.device, self.precision):
@@ -75,7 +74,6 @@ class Blocks:
         self._begins = True
 
     def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
-        """For each state, the nll in nats of all tokens of the next block, in order."""
         batches = sentence_batches(sentences) if "sentence" in self.states else []
         owned = self._owned(batches, sentences)
         tasks = [

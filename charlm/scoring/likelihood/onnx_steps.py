@@ -41,28 +41,23 @@ class OnnxSteps:
         return self.gather(begun, np.zeros(n, np.int64))
 
     def gather(self, position: OnnxPosition, rows: Rows) -> OnnxPosition:
-        """These rows, in this order; a row may occur several times."""
         log_probs_NV, state = position
         return OnnxPosition(log_probs_NV[rows], tuple(leaf[rows] for leaf in state))
 
     def log_probs(self, position: OnnxPosition, *, rows: Rows, words: Rows) -> Floats:
-        """The log-probability of one word for each of `rows`."""
         return position.log_probs_NV[rows, words].astype(np.float64)
 
     def read(
         self, position: OnnxPosition, *, rows: Rows, tokens: Sequence[str], words: Rows
     ) -> OnnxPosition:
-        """The rows after one more form each."""
         if not len(rows):
             return self.gather(position, rows)
         return self._stepped(tuple(leaf[rows] for leaf in position.state), tokens)
 
     def distribution(self, position: OnnxPosition) -> Floats:
-        """The log-probabilities of all words, (N, V)."""
         return position.log_probs_NV.astype(np.float64)
 
     def _stepped(self, state: State, tokens: Sequence[str]) -> OnnxPosition:
-        """The position after these tokens."""
         n_words = len(self.words)
         spelled = dict.fromkeys(token for token in tokens if token not in self._word_ids)
         numbers = {token: n_words + k for k, token in enumerate(spelled)}

@@ -58,7 +58,6 @@ class LatticeCounts:
     scales: dict[str, float] = field(default_factory=dict)
 
     def count(self, found: RescoredLattice) -> None:
-        """Count one lattice more."""
         expanded = found.expanded
         self.n_exact += expanded.is_exact
         self.n_merged += expanded.n_merged
@@ -66,7 +65,6 @@ class LatticeCounts:
         self.n_useless += found.lattice.n_useless
 
     def add(self, other: "LatticeCounts") -> None:
-        """Add the counts of other lattices."""
         for name, count in vars(other).items():
             if name.startswith("n_"):
                 setattr(self, name, getattr(self, name) + count)
@@ -244,7 +242,6 @@ class SpelledHistories:
     name: str  # of the model
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As in the `Histories` protocol."""
         words = [word for _, word in requests]
         known = [word == END_WORD or self.is_known(word) for word in words]
         return self.histories.log_probs(requests) + self.vocabulary.spelled(
@@ -252,7 +249,6 @@ class SpelledHistories:
         )
 
     def keep(self, histories: Iterable[History]) -> None:
-        """As in the `Histories` protocol."""
         self.histories.keep(histories)
 
 

@@ -29,7 +29,6 @@ class NeuralHistories:
         self._rows: dict[History, int] = {}  # row 0 is the start, for every root
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As in the `Histories` protocol."""
         self._reach([history for history, _ in requests])
         rows = np.array([self._row(history) for history, _ in requests], np.int64)
         forms = self.walker.forms
@@ -39,7 +38,6 @@ class NeuralHistories:
         return self.walker.log_probs(asked_NH, rows=where, words=words)
 
     def keep(self, histories: Iterable[History]) -> None:
-        """As in the `Histories` protocol."""
         live = {self._known(history) for history in histories}
         live = {history for history in live if history.parent is not None}
         dead = len(self.paths) - 1 - len(live)

@@ -158,7 +158,6 @@ class ListCounts:
     texts: list[tuple[str, ...]] = field(default_factory=list, repr=False)
 
     def count(self, scored: ScoredList, result: Rescored) -> None:
-        """Count one list more."""
         texts = [hypothesis.words for hypothesis in scored.nbest.hypotheses]
         self.n_lists += 1
         self.n_choices += len(texts) > 1

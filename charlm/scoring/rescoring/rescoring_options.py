@@ -331,7 +331,6 @@ class ListOptions(RescoringOptions):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of a table's columns."""
         return as_names(self.columns)
 
     @property

@@ -92,7 +92,6 @@ class ScoreOptions(OutputOptions, ListOptions):
         return is_one or str(self.out).endswith("/")
 
     def check(self) -> None:
-        """Raises ConfigError for options that contradict each other, before any work."""
         if self.lists is None:
             raise ConfigError("found no LIST; expected lists to score; name a file")
         has_more = self.has_models or self.weights or self.weight or self.refs or self.explain

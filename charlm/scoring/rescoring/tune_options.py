@@ -39,7 +39,6 @@ class TuneOptions(SearchOptions, ListOptions):
     ] = None
 
     def check(self) -> None:
-        """Raises ConfigError for options that contradict each other, before any work."""
         require_file_of_references(self.refs)
         require_place(self.out, option="--out")
         if self.folds == 1:

@@ -56,7 +56,6 @@ class CompareKnOptions:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """The states that are asked for."""
         return STATES[self.state]
 
     def tell(self, stage: str) -> None:

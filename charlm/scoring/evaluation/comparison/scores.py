@@ -33,7 +33,6 @@ class Scores:
 
     @property
     def counts(self) -> Counts:
-        """Counts of the text."""
         return self.perplexity.counts
 
     def perplexity_of(self, log10s: Log10s) -> Perplexity:
@@ -50,7 +49,6 @@ class Collector:
         self._began = time.perf_counter()
 
     def __call__(self, sentence: ScoredSentence) -> None:
-        """Add a sentence."""
         self._log10s.extend(sentence.log10_probs)
         self._targets.extend(sentence.ngram_ids)
 

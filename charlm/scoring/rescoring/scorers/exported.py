@@ -21,7 +21,6 @@ class ExportedScorer:
         self._steps = OnnxSteps(model)
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """The scores of each sentence, from the initial state, or as a continuation of `memory`."""
         state = cast("State | None", memory)
         log_probs = sentence_log_probs(self._steps, sentences, state=state)
         known = [self._steps.ids(words) != UNK for words in sentences]

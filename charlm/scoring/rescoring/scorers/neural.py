@@ -68,7 +68,6 @@ class NeuralScorer:
         self.adaptation = ""  # how the model adapts to what was chosen; empty: not at all
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """The scores of each sentence, from the initial state, or as a continuation of `memory`."""
         self.forms.forget()
         ids = [self.forms.ids(words) for words in sentences]
         log_probs = self.score_ids(ids, memory=memory)

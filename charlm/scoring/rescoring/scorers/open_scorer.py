@@ -43,5 +43,4 @@ class OpenScorer:
         return results
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """What the scorer remembers."""
         return self.scorer.remember(sentence, memory=memory)

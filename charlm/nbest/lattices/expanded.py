@@ -97,10 +97,9 @@ def static_scores(
     lattice: Lattice, weighing: Weighing, *, options: LatticeOptions
 ) -> tuple[float, ...]:
     """The score of each arc without the models' part: its own features, and counts of words."""
-    labels = {arc.word for arc in lattice.arcs}
     for_words, for_unknown = weighing.counts
     counts = {}
-    for label in labels:
+    for label in {arc.word for arc in lattice.arcs}:
         is_word = not is_silent(label)
         counts[label] = for_words * is_word + for_unknown * options.n_unknown(label)
     return tuple(dot(weighing.own, arc.values) + counts[arc.word] for arc in lattice.arcs)

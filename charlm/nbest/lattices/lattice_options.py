@@ -11,7 +11,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.text.corpus.labels import is_read, is_silent, is_word, label_read
+from charlm.text.corpus.labels import is_silent, is_word, labels_read
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.lines import split_words
 
@@ -36,19 +36,14 @@ class LatticeOptions:
     is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
     by_label: bool = False  # histories are of labels, not of what models read for them
 
-    def is_read(self, label: str) -> bool:
-        """Whether models read a label: words, and the noise that they know, as in lists."""
-        if is_silent(label):
-            return False
-        if self.is_known is None:
-            return is_word(label)
-        return is_read(label, self.is_known, rules=self.rules)
-
     def read(self, label: str) -> tuple[str, ...]:
-        """What models read for a label."""
-        if not self.is_read(label):
+        """What models read for a label: words, and the noise that they know, as in lists."""
+        if is_silent(label):
             return ()
-        return self._tokens(label_read(label, self.is_known) if self.is_known else label)
+        if self.is_known is None:
+            return self._tokens(label) if is_word(label) else ()
+        words = labels_read([label], self.is_known, rules=self.rules)
+        return self._tokens(words[0]) if words else ()
 
     @cached_property
     def _tokens(self) -> Callable[[str], tuple[str, ...]]:

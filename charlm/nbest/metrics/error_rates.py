@@ -46,6 +46,10 @@ class Metric(ABC):
     def errors(self, sums_NK: Ints) -> Floats:
         """The rate of each row of sums, (N,): a share, 0 where nothing is wrong."""
 
+    def error(self, sums_K: Ints) -> float:
+        """The rate of a single row of sums."""
+        return float(self.errors(sums_K[None])[0])
+
     @abstractmethod
     def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
         """The counts of each pair."""

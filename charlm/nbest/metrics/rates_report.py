@@ -188,7 +188,7 @@ def _by_depth(statistics: Sequence[Ints], metric: Metric) -> dict[int, Rate]:
 
 
 def _rate(metric: Metric, sums_K: Ints) -> Rate:
-    error = float(metric.errors(sums_K[None])[0])
+    error = metric.error(sums_K)
     return Rate(error, *sums_K.tolist()) if isinstance(metric, ErrorRate) else Rate(error)
 
 

@@ -124,11 +124,11 @@ def tune_weights(
         metric=metric.signature,
         n_lists=len(lists),
         n_hypotheses=sum(map(len, statistics)),
-        first_error=_rate(metric, firsts_LK.sum(axis=0)),
+        first_error=metric.error(firsts_LK.sum(axis=0)),
         start_error=problem.error(start_F),
         error=error,
-        held_out_error=_rate(metric, chosen_LK.sum(axis=0)) if folds else None,
-        fold_errors=tuple(_rate(metric, chosen_LK[fold_L].sum(axis=0)) for fold_L in folds),
+        held_out_error=metric.error(chosen_LK.sum(axis=0)) if folds else None,
+        fold_errors=tuple(metric.error(chosen_LK[fold_L].sum(axis=0)) for fold_L in folds),
         held_out_gain=compare(firsts_LK, chosen_LK, metric=metric, lists=lists) if folds else None,
         restarts=options.restarts,
         n_searches=n_searches,
@@ -247,7 +247,3 @@ def _moved(weight: float, by: float) -> float:
     """The weight after a move; 0 where rounding alone keeps it from 0, as at a bound of 0."""
     moved = weight + by
     return moved if abs(moved) > NARROW * abs(by) else 0.0
-
-
-def _rate(metric: Metric, sums_K: Ints) -> float:
-    return float(metric.errors(sums_K[None])[0])

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -79,8 +80,7 @@ class Lines:
             DataError: as `mark_of`.
         """
         head = self._file.read(SAMPLE_BYTES)
-        pieces = [*(piece + b"\n" for piece in head.split(b"\n")[:-1]), head.rpartition(b"\n")[2]]
-        pieces = pieces if pieces[-1] else pieces[:-1]
+        pieces = BytesIO(head).readlines()
         self._head = pieces[::-1]
         if len(head) == SAMPLE_BYTES and len(pieces) > 1 and not head.endswith(b"\n"):
             pieces = pieces[:-1]

@@ -304,8 +304,7 @@ def _estimated_by_lmplz(
         )
     beside = Path() if out is None else working_folder_of(out.path)
     with TemporaryDirectory(dir=beside, prefix=".charlm-") as folder:
-        is_arpa = out is not None and out.tool is None
-        arpa = out.path if out is not None and is_arpa else Path(folder, "model.arpa")
+        arpa = Path(folder, "model.arpa") if out is None or out.tool else out.path
         start = LMPLZ if out is None else out.start
         info = lmplz_estimated(text, plan, out=arpa, program=program, start=start)
         if out is not None and out.tool is not None:

@@ -49,11 +49,6 @@ class Adaptation:
         return self.mode in ("dynamic", "both") and self.rates.rate > 0
 
     @property
-    def remembers(self) -> bool:
-        """Whether there is a cache."""
-        return self.mode in ("cache", "both")
-
-    @property
     def shown(self) -> str:
         """The mode and its rates, as they stand in a signature."""
         steps = ""
@@ -149,7 +144,7 @@ class AdaptiveReader:
             if self.weights is not None:
                 self.weights.step(nll_N.mean())
         h_NH, nll_N = h_NH.detach(), nll_N.detach()
-        if self.adaptation.remembers:
+        if self.adaptation.mode in ("cache", "both"):
             nll_N, self.remembered = with_cache(
                 nll_N,
                 Positions(h_NH, words),

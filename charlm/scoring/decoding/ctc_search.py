@@ -234,9 +234,9 @@ class _Search:
             texts[words.text] = words, _sum(before, each.log_prob)
         ends = [0.0] * len(texts)
         if self.model is not None:
-            for state, places in _by_state([words for words, _ in texts.values()]):
-                rows = [words.row for words, _ in texts.values()]
-                found = self.model.finish(state.select([rows[k] for k in places]))
+            whole = [words for words, _ in texts.values()]
+            for state, places in _by_state(whole):
+                found = self.model.finish(state.select([whole[k].row for k in places]))
                 for k, log_prob in zip(places, found.tolist(), strict=True):
                     ends[k] = log_prob
         results = []
@@ -288,9 +288,8 @@ class _Search:
                 unknown = self.model.log_prob_of_unk(rows) + offsets
                 log_probs = np.logaddexp(log_probs, unknown)
             for each, log_prob in zip(chosen, log_probs.tolist(), strict=True):
-                is_begun = bool(each.letters)
                 worth = self.options.alpha * max(log_prob, LEAST) + self.options.beta
-                each.words.worths[each.letters] = worth if is_begun else 0.0
+                each.words.worths[each.letters] = worth if each.letters else 0.0
 
     def _offset(self, each: _Beginning) -> float:
         """The offset of an unknown word, finished or not; it grows with the word's length.

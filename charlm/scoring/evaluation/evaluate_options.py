@@ -75,7 +75,6 @@ class EvaluateOptions:
         Callable[[Evaluation], object] | None,
         Opt("Called with each text's result when it is finished.", is_for_python=True),
     ] = None
-
     on_stage: Annotated[
         Callable[[str], object] | None,
         Opt(

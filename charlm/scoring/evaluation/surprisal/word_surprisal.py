@@ -170,7 +170,7 @@ class _Lexicon:
 def _under_model(
     sentence: WrittenSentence, bits: SentenceBits, *, lexicon: _Lexicon
 ) -> SentenceUnderModel:
-    words = []
+    words, entropies = [], bits.entropies
     for first, last in sentence.spans():
         tokens = sentence.tokens[first:last]
         count = lexicon.count(tokens)
@@ -181,7 +181,7 @@ def _under_model(
                 count=count,
                 zipf=lexicon.zipf(count),
                 surprisal=_finite(math.fsum(bits.surprisals[first:last])) if tokens else None,
-                entropy=_entropy(bits, first) if tokens else None,
+                entropy=_finite(entropies[first]) if tokens and entropies is not None else None,
             )
         )
     return SentenceUnderModel(tuple(words), _finite(bits.surprisals[len(sentence.tokens)]))
@@ -196,10 +196,6 @@ def _unknown_tokens(
         for token, is_known in zip(sentence.tokens, each.known, strict=True)
         if not is_known
     )
-
-
-def _entropy(bits: SentenceBits, place: int) -> float | None:
-    return None if bits.entropies is None else _finite(bits.entropies[place])
 
 
 def _finite(value: float) -> float | None:

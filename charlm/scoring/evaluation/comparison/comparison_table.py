@@ -82,7 +82,7 @@ def compared_group(
             pairs,
             members,
             baseline=baseline.name,
-            states=options.states,
+            asked=asked,
             n_sentences=contest.scores.counts.n_sentences,
         ),
         notes=(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.notes import FEW_SENTENCES
 from charlm.scoring.evaluation.comparison.results import Pair
-from charlm.scoring.evaluation.evaluate_options import State
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender
@@ -23,7 +23,7 @@ def verdict(
     members: "Sequence[Contender]",
     *,
     baseline: str,
-    states: Sequence[State],
+    asked: EvaluateOptions,
     n_sentences: int,
 ) -> tuple[str, ...]:
     """A sentence on each model (Kneser–Ney, the mixture, training), then one on the best two."""
@@ -34,8 +34,7 @@ def verdict(
     sentences = []
     judged_in: dict[State, None] = {}
     for member in members:
-        is_alone = member.learned_single_sentences and "sentence" in states
-        state: State = "sentence" if is_alone else states[0]
+        state = asked.states(member)[0]
         judged_in[state] = None
         found = _differences(pairs, state)
         mixture = f"{member.name}+{baseline}"

@@ -10,6 +10,7 @@ import pytest
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.results import Pair
 from charlm.scoring.evaluation.comparison.verdict import is_still_falling, verdict
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 
 BETTER, WORSE, NEITHER = (-49.2, -51.53, -46.82), (2.59, 2.562, 112.4), (-0.1, -1.2, 1.0)
 GAIN, LOSS = (-7.5, -8.1, -6.89), (0.97, 0.82, 1.21)
@@ -36,7 +37,7 @@ def sentence(
         pairs,
         [member],
         baseline="KN-5",
-        states=("carried", "sentence"),
+        asked=EvaluateOptions(),
         n_sentences=n_sentences,
     )
 
@@ -99,8 +100,8 @@ def between(first: Any, second: Any, *, run: Path, by_sentence: bool = False) ->
         cast(Any, SimpleNamespace(name=name, path=run, learned_single_sentences=each))
         for name, each in (("a", False), ("b", False), ("c", by_sentence))
     ]
-    states: Any = ("carried", "sentence")
-    said = verdict(pairs, members, baseline="KN-5", states=states, n_sentences=3761)
+    asked = EvaluateOptions()
+    said = verdict(pairs, members, baseline="KN-5", asked=asked, n_sentences=3761)
     assert len(said) > len(members)
     return [each.removeprefix("verdict, ") for each in said[len(members) :]]
 

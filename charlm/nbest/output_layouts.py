@@ -131,13 +131,11 @@ def write_best(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:
     `rank` is the rank in the list, from 1; `charlm` is in nats; `total` is the weighted sum.
 
     Raises:
-        DataError: an id or a word that the layout cannot hold, or a list without hypotheses.
+        DataError: an id or a word that the layout cannot hold.
     """
     for number, item in enumerate(lists):
         if layout == "tsv" and number == 0:
             yield Piece("", "\t".join(HEADER) + "\n")
-        if not item.nbest.hypotheses:
-            raise DataError(f"list {item.nbest.id!r}: found no hypothesis; expected at least one")
         _check(item, layout)
         yield Piece("", LAYOUTS[layout](item) + "\n")
 

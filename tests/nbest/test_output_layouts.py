@@ -227,11 +227,6 @@ def test_an_id_that_a_layout_can_hold_is_written(layout: str, key: str) -> None:
     assert text_of([rescored(key, "a")], layout)
 
 
-def test_a_list_without_hypotheses_has_no_winner() -> None:
-    with pytest.raises(DataError, match="list 'u': found no hypothesis; expected at least one"):
-        text_of([rescored("u")], "text")
-
-
 @pytest.mark.parametrize("layout", ["tsv", "jsonl"])
 def test_a_score_that_is_no_number_is_not_written(layout: str) -> None:
     with pytest.raises(DataError, match="a.list:1: the score of this hypothesis is nan; expected"):

@@ -104,7 +104,7 @@ def report(
     """Rates of the lists; `rescored` has one result for each of them.
 
     Raises:
-        DataError: no lists, a list without reference.
+        DataError: no lists, or no word in any reference.
     """
     if not lists:
         raise DataError("report: no lists; expected some, with references")

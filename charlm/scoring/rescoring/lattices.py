@@ -195,10 +195,7 @@ def _with_first(
     """
     own_options = replace(OWN, weights=_own_weights(found))
     (own,) = rescore_with([found.lattice], {}, options=own_options)
-    others = found.nbest.hypotheses
-    if not own.nbest.hypotheses:
-        return found.nbest
-    first = own.nbest.hypotheses[0]
+    first, others = own.nbest.hypotheses[0], found.nbest.hypotheses
     same = [each for each in others if each.words == first.words]
     if not same:
         same = [_asked(first, models, options=options)]

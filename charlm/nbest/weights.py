@@ -74,13 +74,13 @@ class Weights:
     # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
 
-    def of(self, table: FeatureTable) -> Floats:
+    def of(self, table: FeatureTable, *, place: str = "") -> Floats:
         """The weights in the order of the table's features, (F,).
 
         Raises:
-            ConfigError: a weight for a feature that the table lacks.
+            ConfigError: a weight for a feature that the table, of a list at `place`, lacks.
         """
-        require_known(list(self.values), table.names)
+        require_known(self.values, table.names, place=place)
         return np.array([self.values.get(name, 0.0) for name in table.names])
 
     def tie_order(self, table: FeatureTable) -> npt.NDArray[np.intp]:
@@ -103,11 +103,6 @@ class Weights:
         write_json(path, self.to_dict(), through_links=True)
 
 
-def total(table: FeatureTable, weights: Weights) -> Floats:
-    """Σ weight·feature of each hypothesis, (H,)."""
-    return weighted(table.values_HF, weights.of(table))
-
-
 def rescored(
     nbest: NbestList,
     table: FeatureTable,
@@ -125,10 +120,9 @@ def rescored(
     Raises:
         ConfigError: a weight for a feature that this list lacks.
     """
-    require_known(list(weights.values), table.names, place=nbest.hypotheses[0].place)
     if not weights.values and dedup == "none":
         return Rescored(nbest, tuple(scores))
-    totals_H = total(table, weights)
+    totals_H = weighted(table.values_HF, weights.of(table, place=nbest.hypotheses[0].place))
     ties = weights.tie_order(table)
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
     plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order))

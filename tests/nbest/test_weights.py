@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import FeatureTable
+from charlm.nbest.features import FeatureTable, weighted
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.weights import Origin, Weights, load_weights, parse_weights, rescored, total
+from charlm.nbest.weights import Origin, Weights, load_weights, parse_weights, rescored
 
 TABLE = FeatureTable(("am", "nn"), np.array([[-10.0, -6.0], [-8.0, -7.0], [-8.0, -7.0]]))
 NBEST = NbestList("u", tuple(Hypothesis((word,), {}, "x:1") for word in "abc"))
@@ -20,8 +20,11 @@ ORIGIN = Origin("wer|case:mixed", 0.125, 7, "0.1.0", PRINT, history="--context p
 
 
 def test_a_total_is_the_weighted_sum_and_a_feature_without_weight_has_no_say() -> None:
-    assert total(TABLE, Weights({"am": 2.0, "nn": 0.5})).tolist() == [-23.0, -19.5, -19.5]
-    assert total(TABLE, Weights({"nn": 1.0})).tolist() == [-6.0, -7.0, -7.0]
+    totals = [
+        weighted(TABLE.values_HF, Weights(values).of(TABLE)).tolist()
+        for values in ({"am": 2.0, "nn": 0.5}, {"nn": 1.0})
+    ]
+    assert totals == [[-23.0, -19.5, -19.5], [-6.0, -7.0, -7.0]]
 
 
 def test_of_equal_totals_the_larger_am_comes_first() -> None:
@@ -57,7 +60,7 @@ def test_ties_keep_their_order_in_a_long_list() -> None:
 
 def test_a_weight_for_a_feature_that_the_list_lacks_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^weight 'kn': no such feature; this list has am, nn$"):
-        total(TABLE, Weights({"kn": 1.0}))
+        Weights({"kn": 1.0}).of(TABLE)
     with pytest.raises(ConfigError, match=r"^x:1: weight 'kn': no such feature; this list has am,"):
         rescored(NBEST, TABLE, weights=Weights({"kn": 1.0}))
 

@@ -17,6 +17,7 @@ from charlm.ngram.word_ids import START, Ids, WordIds, encode
 
 Log10s = npt.NDArray[np.float64]
 Lengths = npt.NDArray[np.int8]
+WordArray = npt.NDArray[np.int32 | np.int64]
 ABSENT = -1
 ROUNDING = 1e-6  # log10; files have seven decimals, and a certain word may end this little above 0
 
@@ -38,6 +39,12 @@ class SortedKeys:
         rows[rows == len(self.keys)] = 0
         rows[self.keys[rows] != keys] = ABSENT
         return rows
+
+    def find_after(self, contexts: Keys, words: WordArray, *, n_words: int) -> Keys:
+        """The index of each context's n-gram with this last word; −1 without it, or a context."""
+        found, seen = np.full(len(words), ABSENT), contexts >= 0
+        found[seen] = self.find(contexts[seen] * n_words + words[seen])
+        return found
 
 
 @dataclass(frozen=True)
@@ -161,6 +168,5 @@ def rows_of_contexts(
     """The index of the first n − 1 words of each row of `ids` (N, n) in the order below, or −1."""
     rows = ids[:, 0].astype(np.int64)
     for grams, column in zip(orders[1:], ids.T[1:-1], strict=True):
-        found = grams.find(np.maximum(rows, 0) * n_words + column)
-        rows = np.where(rows >= 0, found, ABSENT)
+        rows = grams.find_after(rows, column, n_words=n_words)
     return rows

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from charlm.ngram.backoff import BackoffModel, Log10s, SortedKeys, rows_of_contexts
+from charlm.ngram.backoff import ABSENT, BackoffModel, Log10s, SortedKeys, rows_of_contexts
 from charlm.ngram.ngram_counts import Keys, Rows
 from charlm.ngram.word_ids import START, Ids
 
@@ -135,9 +135,8 @@ def context_rows(closure: Closure, ids: Ids) -> list[Rows]:
     rows = ids.astype(np.int64)
     results = [rows[positions].astype(np.int32)]
     for level in closure.levels[1:-1]:
-        before, rows = rows[:-1], np.full(len(ids), -1)
-        seen = 1 + np.flatnonzero((before >= 0) & (ids[1:] != START))
-        rows[seen] = level.find(before[seen - 1] * len(closure.words) + ids[seen])
+        before, rows = np.where(ids[1:] == START, ABSENT, rows[:-1]), np.full(len(ids), ABSENT)
+        rows[1:] = level.find_after(before, ids[1:], n_words=len(closure.words))
         results.append(rows[positions].astype(np.int32))
     return results
 

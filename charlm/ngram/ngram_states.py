@@ -45,12 +45,12 @@ class NgramSteps:
         """A word's log probability after each of `rows`, as `BackoffModel.score_ids` finds it."""
         ids, rows_ON = self._own_ids[words], position[:, rows]
         log10s = self.model.orders[0].log10_probs[ids]
-        for n in range(2, self.model.order + 1):
+        for n, grams in enumerate(self.model.orders[1:], 2):
             contexts = rows_ON[n - 2]
-            found = self._found(contexts, ids, order=n)
+            found = grams.find_after(contexts, ids, n_words=len(self.model.words))
             log10s += self._backoffs(contexts, order=n)
             hit = found >= 0
-            log10s[hit] = self.model.orders[n - 1].log10_probs[found[hit]]
+            log10s[hit] = grams.log10_probs[found[hit]]
         return _nats(log10s)
 
     def read(self, position: Rows, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Rows:
@@ -58,8 +58,8 @@ class NgramSteps:
         before_ON, ids = position[:, rows], self._own_ids[words]
         rows_ON = np.empty_like(before_ON)
         rows_ON[0] = ids
-        for n in range(2, len(rows_ON) + 1):
-            rows_ON[n - 1] = self._found(before_ON[n - 2], ids, order=n)
+        for n, grams in enumerate(self.model.orders[1 : len(rows_ON)], 1):
+            rows_ON[n] = grams.find_after(before_ON[n - 1], ids, n_words=len(self.model.words))
         return rows_ON
 
     def distribution(self, position: Rows) -> Floats:
@@ -80,14 +80,6 @@ class NgramSteps:
                 log10s[row, grams.keys[own] % n_words] = grams.log10_probs[own]
         result: Log10s = log10s[:, self._own_ids]
         return result
-
-    def _found(self, contexts: Rows, ids: Rows, *, order: int) -> Rows:
-        """The n-grams of these contexts and words, −1 if there is none, or no such context."""
-        found = np.full(len(ids), ABSENT)
-        seen = contexts >= 0
-        keys = contexts[seen] * len(self.model.words) + ids[seen]
-        found[seen] = self.model.orders[order - 1].find(keys)
-        return found
 
     def _backoffs(self, contexts: Rows, *, order: int) -> Log10s:
         """The back-offs of contexts of n-grams of an order; 0 where they are not listed."""

@@ -68,8 +68,8 @@ class HistoryAverages:
         words = np.where(ends, START, self._numbers[inputs_B])
         results = [words]
         for level, before in zip(self._closure.levels[1:-1], contexts, strict=False):
-            found = level.find(np.maximum(before, 0) * n_words + words)
-            results.append(np.where(ends | (before < 0), -1, found))
+            found = level.find_after(before, words, n_words=n_words)
+            results.append(np.where(ends, -1, found))
         return results
 
     def _add(self, probs_BV: Probs, contexts: Sequence[npt.NDArray[np.int64]]) -> None:

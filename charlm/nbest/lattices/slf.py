@@ -89,6 +89,12 @@ def read(lines: Lines, *, file: str = "") -> Iterator[Lattice]:
         yield _lattice(block, file, stem if number == 1 else f"{stem}-{number}")
 
 
+def _says_something(line: Line) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    text = line.text.strip(" \t")
+    return bool(text) and not text.startswith("#")
+
+
 class _Block:
     """The lines of one lattice as they come."""
 
@@ -100,10 +106,9 @@ class _Block:
 
     def takes(self, line: Line) -> bool:
         """Take in a line; false if it begins another lattice."""
-        text = line.text.strip(" \t")
-        if not text or text.startswith("#"):
+        if not _says_something(line):
             return True
-        if text == ".":
+        if line.text.strip(" \t") == ".":
             raise DataError(f"{line.place}: {SUB_LATTICE}")
         fields = fields_of(line)
         if "I" in fields.values:
@@ -137,9 +142,7 @@ class _Block:
     @property
     def place(self) -> str:
         """Where the lattice begins."""
-        return next(
-            line.place for line in self.lines if line.text and not line.text.startswith("#")
-        )
+        return next(line.place for line in self.lines if _says_something(line))
 
     def number(self, name: str, default: float = 0.0) -> float:
         return self.header[name].number(name) if name in self.header else default
@@ -305,8 +308,7 @@ class _Writer:
         self.sizes = next(sizes, None)
 
     def _is_header(self, line: Line) -> bool:
-        text = line.text.strip(" \t")
-        return line.number not in self.body and bool(text) and not text.startswith("#")
+        return line.number not in self.body and _says_something(line)
 
     def in_place(self) -> str:
         """The lattice with every line where it was."""

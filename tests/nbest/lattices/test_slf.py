@@ -208,6 +208,11 @@ def test_what_is_wrong_is_one_line_with_its_place(
     assert "\n" not in str(error.value)
 
 
+def test_a_lattice_begins_behind_what_says_nothing(read: Read) -> None:
+    with pytest.raises(DataError, match=":4: no nodes or no links; expected both"):
+        read("\n \t\n # by hand\nVERSION=1.0\n", form="slf")
+
+
 def test_a_file_of_comments_holds_no_lattice(read: Read) -> None:
     with pytest.raises(DataError, match="lattices: no lattice; expected a header such as VERSION"):
         read("# nothing\n", form="slf")

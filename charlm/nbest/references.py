@@ -308,7 +308,7 @@ def _require_order(ids: Sequence[str], *, name: str) -> None:
         )
 
 
-def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]:
+def _segments(lines: Sequence[Line], *, name: str) -> list[Entry]:
     """Number, id and text of STM's segments; empty if the lines are something else.
 
     They are STM only if all have times, and these cannot be mere digits that were spoken.

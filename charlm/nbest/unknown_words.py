@@ -295,7 +295,7 @@ def _list_format(sample: Sample) -> Format | None:
 
 
 def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[str, str] | None:
-    for names in (*((name,) for name in rules), *combinations(rules, 2)):
+    for names in (*combinations(rules, 1), *combinations(rules, 2)):
         for candidate in _candidates(word, [rules[name][0] for name in names]):
             if candidate != word and all(map(is_known, candidate.split(" "))):
                 return " + ".join(names), candidate

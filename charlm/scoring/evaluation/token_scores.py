@@ -200,17 +200,17 @@ def _of_ngram(
     in_signature = file_in_signature(model, sha256_of(path))
     rules = replace(TEXT, encoding=options.encoding)
     _tell(options, path, texts)
-    heard = _Collector(path)
+    collector = _Collector(path)
     for text in texts:
         result = evaluate_ngram(
             model,
             text_in(text, vocabulary, rules=rules),
             in_signature=in_signature,
             vocabulary=vocabulary,
-            on_sentence=heard.add,
+            on_sentence=collector.add,
         )
-        heard.close(result, state=STATE)
-    return [replace(scores, n_lacking=_n_lacking(model)) for scores in heard.results]
+        collector.close(result, state=STATE)
+    return [replace(scores, n_lacking=_n_lacking(model)) for scores in collector.results]
 
 
 def _of_run(
@@ -221,7 +221,7 @@ def _of_run(
 
     is_alone = learned_single_sentences(load_info(path).settings)
     state: State = options.state or ("sentence" if is_alone else "carried")
-    heard = _Collector(path)
+    collector = _Collector(path)
     _tell(options, path, texts)
     evaluate(
         path,
@@ -230,10 +230,10 @@ def _of_run(
         device=options.device,
         threads=options.threads,
         encoding=options.encoding,
-        on_sentence=heard.add,
-        on_text=partial(heard.close, state=state),
+        on_sentence=collector.add,
+        on_text=partial(collector.close, state=state),
     )
-    return heard.results
+    return collector.results
 
 
 def _tell(options: MixOptions, model: str | Path, texts: Sequence[str | Path]) -> None:

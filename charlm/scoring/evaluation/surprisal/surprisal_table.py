@@ -13,7 +13,7 @@ from charlm.short_repr import ShortRepr
 
 OWN = ("item", "position", "word", "tokens", "known", "length", "count", "zipf", "surprisal")
 MEASURES = (*OWN[3:], "entropy")
-HEARD = ("surprisal", "entropy")  # one column per model, even if all models read alike
+BY_MODEL = ("surprisal", "entropy")  # one column per model, even if all models read alike
 NOT_BEFORE = ("tokens", "count")  # not repeated for the words before
 
 Cell = str | int | float | bool | None
@@ -87,7 +87,7 @@ class SurprisalTable(ShortRepr):
                     back and measure in NOT_BEFORE
                 ):
                     continue
-                is_shared = measure == "length" or (self.read_alike and measure not in HEARD)
+                is_shared = measure == "length" or (self.read_alike and measure not in BY_MODEL)
                 names = [""] if is_shared or len(self.models) == 1 else self.models
                 for model, name in enumerate(names):
                     found.append((f"{measure}{name and f'_{name}'}{before}", measure, model, back))

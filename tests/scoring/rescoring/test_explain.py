@@ -10,10 +10,10 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import feature_table
+from charlm.nbest.features import feature_table, weighted
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.scorer import WordLogProbs
-from charlm.nbest.weights import Weights, total
+from charlm.nbest.weights import Weights
 from charlm.scoring.rescoring.explain import ExplainRequest, Explanation, explain
 from charlm.scoring.rescoring.pipeline import ScoredList
 
@@ -47,7 +47,7 @@ def explained(
     ]
     scored = scored_list(NbestList("u", tuple(hypotheses)), scores)
     weights = Weights({"am": 2.0, "nn": 0.5})
-    totals = total(scored.table, weights) / TEN
+    totals = weighted(scored.table.values_HF, weights.of(scored.table)) / TEN
     found = explain(scored, ranks, names=("nn",), weights=weights)
     return found, float(abs(totals[0] - totals[1]))
 

@@ -14,16 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.recurrence import (
-    Cell,
-    Drop,
-    LayerNorm,
-    Leaves,
-    Normalised,
-    Times,
-    drawn,
-    run_masked,
-)
+from charlm.model.contexts.recurrence import Cell, Drop, LayerNorm, Leaves, Normalised, Times, drawn
 from charlm.model.contexts.stacked_context import StackedContext
 from charlm.model.contract import State
 from charlm.settings import Meaning
@@ -166,25 +157,6 @@ class LSTM(StackedContext):
             forget_bias=forget_bias,
             peepholes=peepholes,
             layer_norm=layer_norm,
-        )
-
-    @property
-    def takes_masks(self) -> bool:
-        """True if the initial state is zero."""
-        return not self.start.leaves
-
-    def run_layer(
-        self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves, keep_TB: Tensor | None = None
-    ) -> tuple[Tensor, Leaves]:
-        if keep_TB is None or not isinstance(layer, nn.LSTM):
-            return super().run_layer(layer, x_TBE, state=state, keep_TB=keep_TB)
-        return run_masked(
-            layer,
-            x_TBE,
-            state=state,
-            keep_TB=keep_TB,
-            weight_drop=self.noise.weight_drop,
-            bias_shift_G=self.bias_shift(layer),
         )
 
     def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:

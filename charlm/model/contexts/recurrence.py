@@ -203,8 +203,8 @@ def run_masked(
     *,
     state: Leaves,
     keep_TB: Tensor,
-    weight_drop: float = 0.0,
-    bias_shift_G: Tensor | None = None,
+    weight_drop: float,
+    bias_shift_G: Tensor | None,
 ) -> tuple[Tensor, Leaves]:
     """As `run_fused` for an LSTM, but where `keep_TB` is 0 and not 1, a step begins with zeros.
 

@@ -25,6 +25,7 @@ from charlm.model.contexts.recurrence import (
     dropped,
     run_cell,
     run_fused,
+    run_masked,
 )
 from charlm.model.contract import Context, State, state_leaves
 from charlm.settings import Dim, Layers, Meaning, Probability, Range, keyword_only
@@ -158,8 +159,9 @@ class StackedContext(Context):
 
     @property
     def takes_masks(self) -> bool:
-        """True if every layer runs in our own loop, and the initial state is zero."""
-        return all(isinstance(layer, Cell) for layer in self.layers) and not self.start.leaves
+        """True if every layer is an LSTM or runs in our own loop, and the initial state is zero."""
+        can_reset = (isinstance(layer, Cell | nn.LSTM) for layer in self.layers)
+        return all(can_reset) and not self.start.leaves
 
     def forward_masked(
         self, x_TBE: Tensor, state: State, *, keep_TB: Tensor
@@ -173,14 +175,10 @@ class StackedContext(Context):
         if isinstance(layer, Cell):
             return run_cell(layer, x_TBE, state=state, noise=self.noise, keep_TB=keep_TB)
         assert isinstance(layer, nn.RNNBase)
-        assert keep_TB is None
-        return run_fused(
-            layer,
-            x_TBE,
-            state=state,
-            weight_drop=self.noise.weight_drop,
-            bias_shift_G=self.bias_shift(layer),
-        )
+        run = run_fused if keep_TB is None else partial(run_masked, keep_TB=keep_TB)
+        shift_G = self.bias_shift(layer)
+        drop = self.noise.weight_drop
+        return run(layer, x_TBE, state=state, weight_drop=drop, bias_shift_G=shift_G)
 
     def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:
         """What is added to the bias on the state in one of torch's layers."""

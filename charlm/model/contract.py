@@ -25,17 +25,18 @@ class Encoder(nn.Module, ABC):
 
     dim: int  # width of a vector
     reads_spelling: bool  # whether forms outside the vocabulary differ from <unk>
+    tap: str  # what `taps` calls the vectors
 
     @abstractmethod
     def forward(self, forms: Forms) -> Tensor:
         """One vector per form, shape (N, E)."""
 
-    @abstractmethod
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         """All intermediate vectors for inspection, by name, first to last; each (N, …).
 
-        The last one is what `forward` returns.
+        The last one is what `forward` returns, the only one unless a part says otherwise.
         """
+        return {self.tap: self(forms)}
 
     def after_step(self) -> None:
         """Restore values that the optimiser must not change, here and in encoders within."""
@@ -64,8 +65,6 @@ class Encoder(nn.Module, ABC):
 
 class Wrapper(Encoder):
     """An encoder around another one, whose vectors it changes."""
-
-    tap: str  # what `taps` calls the changed vectors
 
     def __init__(self, encoder: Encoder, *, dim: int = 0) -> None:
         super().__init__()

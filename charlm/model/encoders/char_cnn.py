@@ -35,6 +35,7 @@ class CharCNN(Encoder):
     """
 
     reads_spelling = True
+    tap = "char-cnn"
 
     def __init__(
         self,
@@ -97,10 +98,6 @@ class CharCNN(Encoder):
         matrix_FW = torch.cat([functional.pad(w, (0, full - w.shape[1])) for w in weights])
         bias_F = torch.cat([part.bias for part in self.filters if isinstance(part, nn.Linear)])
         return matrix_FW, bias_F
-
-    def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """`char-cnn`: the vectors."""
-        return {"char-cnn": self(forms)}
 
     def after_step(self) -> None:
         """Set the padding character's vector back to 0."""

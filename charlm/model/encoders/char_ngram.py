@@ -42,6 +42,7 @@ class CharNgrams(Encoder):
     """
 
     reads_spelling = True
+    tap = "char-ngram"
     bytes_AU: Tensor
 
     def __init__(
@@ -134,10 +135,6 @@ class CharNgrams(Encoder):
             none_N1 = torch.zeros_like(letters_NL[:, :1])
             return none_N1, none_N1.bool()
         return torch.cat(rows, dim=1), torch.cat(is_ngram, dim=1)
-
-    def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """`char-ngram`: the vectors."""
-        return {"char-ngram": self(forms)}
 
 
 def _is_letter(letters_NL: Tensor) -> Tensor:

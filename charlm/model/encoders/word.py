@@ -15,6 +15,7 @@ class WordLookup(Encoder):
     """One learned vector per word (Bengio et al., 2003; the word models of Kim et al., 2016)."""
 
     reads_spelling = False
+    tap = "word"
 
     def __init__(
         self,
@@ -28,7 +29,3 @@ class WordLookup(Encoder):
 
     def forward(self, forms: Forms) -> Tensor:
         return rows_of(self.table.weight, forms.words_N)
-
-    def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """`word`: the vectors."""
-        return {"word": self(forms)}

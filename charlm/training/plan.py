@@ -32,6 +32,7 @@ from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import STORED, Settings, merged, overridden
 from charlm.text.io.files import sha256_of
+from charlm.text.io.lines import number_in
 from charlm.text.vocabulary.vocabulary import vocabulary_at
 from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.train_options import TrainOptions
@@ -364,10 +365,7 @@ def parse_time(text: str) -> float:
     """
     units = {"s": 1.0, "m": 60.0, "h": 3600.0}
     number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
-    try:
-        seconds = float(number) * unit
-    except ValueError:
-        seconds = -1.0
+    seconds = number_in(number) * unit
     if not 0 < seconds < 1e9:
         raise ConfigError(f"--max-time {text!r}: expected a time as 90s, 30m or 2h")
     return seconds

@@ -26,7 +26,9 @@ def test_a_time_is_a_number_and_its_unit(text: str, seconds: float) -> None:
     assert parse_time(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["soon", "", "s", "-5s", "0", "1d", "nan", "inf", "nanh", "1e9"])
+@pytest.mark.parametrize(
+    "text", ["soon", "", "s", "1_0s", "-5s", "0", "1d", "nan", "inf", "nanh", "1e9"]
+)
 def test_what_is_no_time_is_an_error(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_time(text)

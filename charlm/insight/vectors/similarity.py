@@ -17,7 +17,7 @@ from charlm.insight.vectors.nn_options import MeasureOptions
 from charlm.insight.vectors.taps import Reader, ReadWord, are_known, with_at
 from charlm.options import keywords
 from charlm.text.io.files import display_name
-from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.lines import number_in, read_lines, split_words
 from charlm.text.io.table_lines import csv_hint
 
 LEAST_PAIRS = 3  # rho of two is 1 or -1 whatever they are
@@ -63,8 +63,8 @@ def _read_pairs(path: str | Path, reader: Reader) -> list[ScoredPair]:
         if not line.strip(" \t") or line.startswith("#"):
             continue
         fields = line.split("\t") if "\t" in line else split_words(line)
-        score = _number(fields[2]) if len(fields) > 2 else None
-        if score is not None:
+        score = number_in(fields[2]) if len(fields) > 2 else math.nan
+        if math.isfinite(score):
             one, other = (reader.try_to_read(word) for word in fields[:2])
             pairs.append(((one, other), score))
         elif len(fields) < 3 or pairs or has_heading:
@@ -77,14 +77,6 @@ def _read_pairs(path: str | Path, reader: Reader) -> list[ScoredPair]:
     if not pairs:
         raise DataError(f"{name}: no pair in it; expected word, word, score a line")
     return pairs
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _similarity(pairs: list[ScoredPair], opened: OpenVectors, *, tap: str, name: str) -> Similarity:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from charlm.errors import DataError
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
-from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.lines import number_in, read_lines, split_words
 from charlm.text.io.table_lines import csv_hint
 
 Pair = tuple[str, str]  # a word and its class
@@ -81,16 +81,9 @@ def _brown(line: str) -> Pair | None:
 
 def _srilm(line: str) -> Pair | None:
     name, *rest = split_words(line)
-    if len(rest) == 2 and _is_probability(rest[0]):
+    if len(rest) == 2 and 0 <= number_in(rest[0]) <= 1:
         rest = rest[1:]
     return (rest[0], name) if len(rest) == 1 else None
-
-
-def _is_probability(text: str) -> bool:
-    try:
-        return 0 <= float(text) <= 1
-    except ValueError:
-        return False
 
 
 READERS: dict[str, Callable[[str], Pair | None]] = {

@@ -1,4 +1,4 @@
-"""Lines of a text: numbered, decoded, no longer than allowed; and the words of a line.
+"""Lines of a text: numbered, decoded, no longer than allowed; the words and numbers of a line.
 
 Lines end at LF alone and words at space and TAB alone: Python's own `splitlines` and `split` also
 cut at U+0085, U+2028 and U+00A0, which are characters like any other. Two compressed megabytes may
@@ -6,6 +6,7 @@ hold one line of two gigabytes: so all readers of lines bound them by `LineRules
 """
 
 import codecs
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -201,3 +202,11 @@ def pass_over_line(file: BinaryIO) -> None:
 def split_words(line: str) -> list[str]:
     """The words of a line: what stands between spaces and TABs, never empty."""
     return [word for word in line.replace("\t", " ").split(" ") if word]
+
+
+def number_in(value: str | float) -> float:
+    """The text as a number; NaN if it is none."""
+    try:
+        return math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
+    except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits
+        return math.nan

@@ -17,10 +17,10 @@ import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.tokens import END_WORD
-from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.io.lines import LIST, LineRules, number_in, read_lines, split_words
 from charlm.text.io.paths import PACKED
 from charlm.text.perplexity.perplexity import ScoredSentence
-from charlm.text.perplexity.score_streams import ROUNDING, WordScores, number_in
+from charlm.text.perplexity.score_streams import ROUNDING, WordScores
 
 SUFFIX = ".prob"  # of files written in this layout, packed or not
 # A number, alone or with a word; SRILM prints the text of a sentence bare, and its scores follow.

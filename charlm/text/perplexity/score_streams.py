@@ -20,7 +20,7 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.files import display_name, parse_json
-from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.io.lines import LIST, LineRules, number_in, read_lines, split_words
 
 Log10s = npt.NDArray[np.float64]
 Tokens = Iterator[tuple[str, float]]  # a word as scored, or `</s>`, and its log10 probability
@@ -197,11 +197,3 @@ def _log10(value: str | float, *, where: str) -> float:
             f"{where}: log10 probability {value!s:.30}; expected a number of 0 or below"
         )
     return min(number, 0.0)
-
-
-def number_in(value: str | float) -> float:
-    """The text as a number; NaN if it is none."""
-    try:
-        return math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
-    except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits
-        return math.nan

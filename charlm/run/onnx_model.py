@@ -98,9 +98,7 @@ class OnnxModel:
     @cached_property
     def _first(self) -> list[Vectors]:
         return [
-            np.array(leaf.initial, np.float32).reshape(leaf.shape)
-            if leaf.initial
-            else np.zeros(leaf.shape, np.float32)
+            np.array(leaf.initial or np.zeros(leaf.shape), np.float32).reshape(leaf.shape)
             for leaf in self.info.state
         ]
 

@@ -7,7 +7,7 @@ behind.
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import UnionType
@@ -18,7 +18,7 @@ from charlm.options import MAX_THREADS
 from charlm.presets import PRESETS
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
-from charlm.text.io.atomic import try_to_lock
+from charlm.text.io.atomic import is_at, try_to_lock
 from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary import vocabulary
 
@@ -205,14 +205,11 @@ def locked(folder: Path) -> Iterator[Callable[[], None]]:
     descriptor = _opened(folder / LOCK)
 
     def check() -> None:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            there = os.stat(folder / LOCK, follow_symlinks=False)
-            if os.path.samestat(there, os.fstat(descriptor)):
-                return
-        raise TrainingError(
-            f"{folder}: its lock is gone or another's, so the folder was removed or replaced under "
-            "this training; nothing more is written to it; begin again with another --out"
-        )
+        if not is_at(descriptor, folder / LOCK):
+            raise TrainingError(
+                f"{folder}: its lock is gone or another's, so the folder was removed or replaced "
+                "under this training; nothing more is written to it; begin again with another --out"
+            )
 
     try:
         if not try_to_lock(descriptor):

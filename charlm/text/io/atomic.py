@@ -88,7 +88,7 @@ def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
         with file:
             try:  # from here on, since a signal ends the program anywhere by an exception
                 # Another writer may have seen it before it was locked: that one removes it.
-                if not try_to_lock(file.fileno()) or not _is_at(file.fileno(), name):
+                if not try_to_lock(file.fileno()) or not is_at(file.fileno(), name):
                     continue
                 if old is not None:
                     with suppress(OSError):  # a file system without owners, or another's file
@@ -98,7 +98,7 @@ def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
                 yield name, file
             except BaseException:
                 with suppress(OSError):
-                    if _is_at(file.fileno(), name):
+                    if is_at(file.fileno(), name):
                         name.unlink()
                 raise
             return
@@ -126,7 +126,7 @@ def _is_held(name: Path) -> bool:
         name.lstat()  # raises where it is the folder that may not be looked into
         return True  # another user's, whether he still writes or not
     try:
-        if not try_to_lock(descriptor) or not _is_at(descriptor, name):
+        if not try_to_lock(descriptor) or not is_at(descriptor, name):
             return True
         name.unlink()
     finally:
@@ -145,10 +145,10 @@ def try_to_lock(descriptor: int) -> bool:
     return True
 
 
-def _is_at(descriptor: int, name: Path) -> bool:
+def is_at(descriptor: int, name: Path) -> bool:
     """Whether an open file is still the one at its path."""
     try:
         found = os.stat(name, follow_symlinks=False)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return os.path.samestat(os.fstat(descriptor), found)

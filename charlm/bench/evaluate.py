@@ -47,7 +47,7 @@ class EvalBench(Measured):
     ppl: float
     log10_prob_difference: float  # between the paths, on the tokens of both, a token
     flops: int  # that the whole text needs
-    followings = ("speed_up", "peak_flops")
+    derived = ("speed_up", "peak_flops")
 
     @property
     def speed_up(self) -> float:

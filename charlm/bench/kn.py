@@ -33,7 +33,7 @@ class KnBench(Measured):
     n_tokens: int  # of the training text, </s> counted
     n_queries: int  # tokens of the test text
     n_ngrams: int
-    followings = ("ratio_to_lmplz",)
+    derived = ("ratio_to_lmplz",)
 
     @property
     def ratio_to_lmplz(self) -> float | None:

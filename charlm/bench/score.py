@@ -44,7 +44,7 @@ class ScoreBench(Measured):
     largest_difference: float  # of a sentence's score between the two ways, in nats
     bf16_deviation: float | None  # largest of a sentence's score from fp32, in nats; None: no bf16
     bf16_mean_deviation: float | None
-    followings = ("speed_up",)
+    derived = ("speed_up",)
 
     @property
     def speed_up(self) -> float:

@@ -42,7 +42,7 @@ class StepBench(Measured):
     n_rows: int
     n_steps: int  # of a repetition
     machine: str
-    followings = ("ratio", "seconds_per_row")
+    derived = ("ratio", "seconds_per_row")
 
     @property
     def ratio(self) -> float:

@@ -52,7 +52,7 @@ class Measured(ABC):
     """The result of a benchmark: its subject, its paths' timings, and what follows from them."""
 
     timings: dict[str, Timing]
-    followings: ClassVar[tuple[str, ...]] = ()  # properties that --json tells, too
+    derived: ClassVar[tuple[str, ...]] = ()  # properties that --json tells, too
 
     @abstractmethod
     def paths(self) -> dict[str, dict[str, object]]:
@@ -60,8 +60,8 @@ class Measured(ABC):
 
     def to_dict(self) -> dict[str, object]:
         own = {name: value for name, value in vars(self).items() if name != "timings"}
-        following = {name: getattr(self, name) for name in self.followings}
-        return {**own, "paths": self.paths(), **following}
+        figures = {name: getattr(self, name) for name in self.derived}
+        return {**own, "paths": self.paths(), **figures}
 
 
 def in_turns(

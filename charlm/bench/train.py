@@ -48,7 +48,7 @@ class TrainBench(Measured):
     forms_per_step: float
     n_parameters: int
     flops_per_token: float  # that are needed
-    followings = ("speed_up", "undisturbed_speed_up", "peak_flops")
+    derived = ("speed_up", "undisturbed_speed_up", "peak_flops")
 
     @property
     def speed_up(self) -> float:

@@ -75,10 +75,10 @@ class Group:
         """
         with ExitStack() as stack:
             if not distributed.is_initialized():
-                stack.callback(_part)
+                stack.callback(_end_group)
                 # Torch's own, which it leaves there, names a rank before each line of a traceback.
                 stack.callback(setattr, sys, "excepthook", sys.excepthook)
-            patient = _met(place, store=store, within=within)
+            patient = _patient_group(place, store=store, within=within)
             yield replace(self, rank=place.rank, size=place.size, patient=patient)
             if store is None:
                 # Who have met by way of the environment cannot do so again: the addresses that
@@ -167,7 +167,7 @@ class Group:
         )
 
 
-def _met(
+def _patient_group(
     place: ProcessPlace, *, store: Store | None, within: timedelta
 ) -> distributed.ProcessGroup:
     """The group of all processes without a time limit; torch's own one is made before it."""
@@ -191,7 +191,7 @@ def _met(
     return patient
 
 
-def _part() -> None:
+def _end_group() -> None:
     """End torch's group, unless another user of it has done so."""
     if distributed.is_initialized():
         distributed.destroy_process_group()

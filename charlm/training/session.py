@@ -41,7 +41,7 @@ from charlm.training.recipe.recipe import MOST
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
 from charlm.training.train_speller import Spellings, with_speller
-from charlm.training.training_notes import note_cut_words, note_settings, note_text, note_turn
+from charlm.training.training_notes import note_cut_words, note_epoch_end, note_settings, note_text
 from charlm.training.watcher import Silence
 from charlm.version import __version__
 
@@ -167,7 +167,7 @@ def train_on(
             save_log(trainer.position, folder)
         _save_card_and_curve(trainer, begun)  # outdated if a crash came after the checkpoint
         if trainer.progress.is_finished:
-            note_turn(trainer, watcher)  # patience also ends a run that was given more epochs
+            note_epoch_end(trainer, watcher)  # patience also ends a run that was given more epochs
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
@@ -344,7 +344,7 @@ def _run_epochs(
             _save_card_and_curve(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
-        note_turn(trainer, watcher)
+        note_epoch_end(trainer, watcher)
         if any(ranks.decided(is_over())):
             break
     if not is_saved:

@@ -61,7 +61,7 @@ def _same_text(plan: Plan) -> str:
     )
 
 
-def note_turn(trainer: Trainer, watcher: Watcher) -> None:
+def note_epoch_end(trainer: Trainer, watcher: Watcher) -> None:
     """Note what an epoch changes: the training ends early, averaging begins, little is left."""
     recipe, position = trainer.recipe, trainer.position
     if position.epoch == recipe.epochs:

@@ -61,7 +61,7 @@ def report(options: ReportOptions) -> Report:
         DataError: a run or text that is not what was expected.
     """
     _check(options)
-    _check_heeded(options)
+    _refuse_idle_options(options)
     subject, out = Subject(options), options.out
     files: list[Path] = []
     missing: dict[str, list[str]] = {}  # by reason: what there is not for it
@@ -106,7 +106,7 @@ def _check(options: ReportOptions) -> None:
         )
 
 
-def _check_heeded(options: ReportOptions) -> None:
+def _refuse_idle_options(options: ReportOptions) -> None:
     """Refuse options that would change nothing in what is written."""
     picture, pictures, at, filter = options.picture, options.pictures, options.at, options.filter
     if options.data is None and options.split != ReportOptions.split:

@@ -22,7 +22,7 @@ from charlm.settings import Settings
 from charlm.text.io.files import write_bytes
 from charlm.training import session
 from charlm.training.loop.trainer import Trainer
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 # Subject, verb and object belong together; the ends of words show their class.
 SENTENCES = [

@@ -24,11 +24,9 @@ from charlm.training.plan import existing_run, make_plan, parse_time
 from charlm.training.plan_checks import check_plan, inventory_for
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
 from charlm.training.session import follow, run_session
-from charlm.training.train_options import TrainOptions, Watcher
+from charlm.training.train_options import TrainOptions
 from charlm.training.train_speller import wanted_spellings
 from charlm.training.watcher import LastingWatcher, Silence
-
-__all__ = ["Silence", "TrainResult", "Watcher", "train"]
 
 
 @dataclass(frozen=True)

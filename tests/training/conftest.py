@@ -22,7 +22,8 @@ from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training import session
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.recipe import build_recipe
-from charlm.training.train import Silence, TrainResult, train
+from charlm.training.train import TrainResult, train
+from charlm.training.watcher import Silence
 
 WORDS = ["the", "a", "dog", "dogs", "cat", "cats", "ran", "runs", "sat", "far"]
 TINY = (

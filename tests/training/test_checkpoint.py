@@ -12,7 +12,7 @@ from charlm.errors import DataError, TrainingError
 from charlm.run.folder import LOG, MODEL, RESUME, RUN
 from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import checkpoint
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 TrainToy = Callable[..., Any]
 STEPS = 3  # steps of an epoch

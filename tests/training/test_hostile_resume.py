@@ -16,7 +16,7 @@ from charlm.errors import DataError
 from charlm.run.folder import MODEL, RESUME, RUN, VOCABULARY, load_info
 from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import session
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]

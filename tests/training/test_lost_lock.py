@@ -11,7 +11,7 @@ from charlm.errors import TrainingError
 from charlm.run.folder import LOCK, RUN, locked
 from charlm.training import session
 from charlm.training.loop.trainer import Trainer
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 TrainToy = Callable[..., Any]
 

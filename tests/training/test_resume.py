@@ -18,7 +18,7 @@ from charlm.runtime import versions
 from charlm.training import session
 from charlm.training import train as command
 from charlm.training.loop.trainer import Trainer
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 from charlm.version import __version__
 
 TrainToy = Callable[..., Any]

@@ -15,7 +15,7 @@ from charlm.run.folder import MODEL, RESUME
 from charlm.run.stored_weights import read_meta
 from charlm.training import session
 from charlm.training.loop.trainer import Trainer
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]

@@ -22,7 +22,7 @@ from charlm.training import session, temperature
 from charlm.training.loop.trainer import Trainer
 from charlm.training.loop.validation import validation_chunks
 from charlm.training.temperature import STEP, TRIED, TrialOutput, set_temperature
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]

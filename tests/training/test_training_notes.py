@@ -17,7 +17,7 @@ from charlm.run.verification import verified
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.prepare import prep
 from charlm.text.vocabulary.vocabulary import inventory_of
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 
 def test_a_run_to_resume_that_is_not_there_is_begun_and_said(

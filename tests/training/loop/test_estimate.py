@@ -26,7 +26,7 @@ from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.recipe import build_recipe
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 
 class Listener(Silence):

@@ -30,7 +30,7 @@ from charlm.training.loop.graph_step import (
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer, step_of
 from charlm.training.ranks import ALONE, Ranks
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 TrainToy = Callable[..., Any]
 MODERN = (

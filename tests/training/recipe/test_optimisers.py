@@ -18,7 +18,7 @@ from charlm.run.folder import RESUME
 from charlm.run.stored_weights import read_tensors
 from charlm.settings import Family, build_part
 from charlm.training.recipe.optimisers import OPTIMISERS, Optimiser
-from charlm.training.train import Silence
+from charlm.training.watcher import Silence
 
 FAMILY = Family("optimiser", Optimiser, OPTIMISERS)
 TrainToy = Callable[..., Any]

@@ -12,21 +12,14 @@ from charlm.insight.vectors.neighbourhood import (
     token_of,
 )
 from charlm.insight.vectors.nn_options import NeighboursOptions
-from charlm.options import as_names
-from charlm.run.onnx_model import OnnxModel, Vectors
+from charlm.run.onnx_model import OnnxModel, Vectors, require_no_torch
 from charlm.text.corpus.tokens import END, UNK, UNK_WORD, form_of
 from charlm.text.vocabulary.encoding import Ids
 
 
 def exported_neighbours(model: OnnxModel, options: NeighboursOptions) -> tuple[Neighbourhood, ...]:
     """As `charlm.neighbours`."""
-    if options.at is not None or options.device not in ("auto", "cpu"):
-        asked = None if options.at is None else ",".join(as_names(options.at))
-        found = f"--device {options.device}" if asked is None else f"--at {asked}"
-        raise ConfigError(
-            f"{model.path}: is an exported model, which knows no {found}; leave it out, or say a "
-            "run"
-        )
+    require_no_torch(model.path, options)
     words, rules = asked_words(options.words), model.inventory.normalisation
     forms = [token_of(word, rules, raw=options.raw, lower=options.lower) for word in words]
     n_words = model.inventory.n_words

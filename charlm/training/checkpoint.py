@@ -6,7 +6,7 @@ steps repeated from the checkpoint write them again, bit for bit.
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -114,7 +114,8 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
     try:
         position = _position(meta["position"], n_steps=len(trainer.batches))
         trainer.progress.state = _state(trainer, tensors)
-        trainer.averages.values = _averages(trainer, tensors, n_averaged=position.n_averaged)
+        averaged = trainer.parameters if position.n_averaged else []
+        trainer.averages.values = _numbered_as("average", tensors, like=averaged)
         _restore_generators(trainer, _under("generator.", tensors))
         _restore_optimiser(trainer, _under("optimiser.", tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -169,27 +170,23 @@ def _is_record(record: Any) -> bool:
 
 def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
     whole = trainer.model.context.initial_state(trainer.recipe.batch_size)
-    expected = state_leaves(whole)
-    leaves = [tensors[f"state.{i}"].to(trainer.device) for i in range(len(expected))]
-    if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in expected]:
-        raise ValueError("its state has other shapes")
-    if [leaf.dtype for leaf in leaves] != [leaf.dtype for leaf in expected]:
-        raise ValueError("its state has other number formats")
-    if not all(bool(leaf.isfinite().all()) for leaf in leaves):
-        raise ValueError("its state holds NaN or infinity")
+    leaves = _numbered_as("state", tensors, like=state_leaves(whole))
     return with_leaves(trainer.progress.state, [leaf[trainer.ranks.columns] for leaf in leaves])
 
 
-def _averages(trainer: Trainer, tensors: dict[str, Tensor], *, n_averaged: int) -> list[Tensor]:
-    """The averages of the parameters; empty if no step has been averaged."""
-    if not n_averaged:
-        return []
-    averages = [tensors[f"average.{i}"].to(trainer.device) for i in range(len(trainer.parameters))]
-    if [each.shape for each in averages] != [each.shape for each in trainer.parameters]:
-        raise ValueError("its averages have other shapes")
-    if not all(bool(each.isfinite().all()) for each in averages):
-        raise ValueError("its averages hold NaN or infinity")
-    return averages
+def _numbered_as(name: str, tensors: dict[str, Tensor], *, like: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors `name.0`, `name.1` …, one for each of `like` and such as that, on its device."""
+    found = []
+    for key, wanted in ((f"{name}.{number}", each) for number, each in enumerate(like)):
+        tensor = tensors[key]
+        if tensor.shape != wanted.shape:
+            raise ValueError(f"{key} has another shape")
+        if tensor.dtype != wanted.dtype:
+            raise ValueError(f"{key} has another number format")
+        if not bool(tensor.isfinite().all()):
+            raise ValueError(f"{key} holds NaN or infinity")
+        found.append(tensor.to(wanted.device))
+    return found
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -210,8 +207,19 @@ def _restore_optimiser(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
     for name, value in tensors.items():
         index, _, slot = name.partition(".")
         slots.setdefault(int(index), {})[slot] = value
+    _check_slots(trainer, slots)
     whole = trainer.optimiser.state_dict()
     trainer.optimiser.load_state_dict({**whole, "state": slots})
+
+
+def _check_slots(trainer: Trainer, slots: dict[int, dict[str, Any]]) -> None:
+    """Refuse what torch's kernels would take as it is, and read beyond its end."""
+    kept, parameters = trainer.recipe.optimiser.slots(), dict(enumerate(trainer.parameters))
+    for index, own in slots.items():
+        for slot, is_by_weight in kept.items():
+            found, shape = torch.as_tensor(own[slot]), parameters[index].shape
+            if (found.shape != shape) if is_by_weight else (found.numel() != 1):
+                raise ValueError(f"optimiser.{index}.{slot} has another shape")
 
 
 def save_epoch(trainer: Trainer, folder: Path, *, with_position: bool = True) -> None:

@@ -33,6 +33,7 @@ def position(**changes: Any) -> Callable[[Any, Any], object]:
 
 
 HISTORY = "its history is not that of its epochs"
+EXP_AVG = "optimiser.1.exp_avg"
 
 
 @pytest.mark.parametrize(
@@ -65,9 +66,12 @@ HISTORY = "its history is not that of its epochs"
         (history(n_tokens=10**400), HISTORY),
         (history(more=[]), HISTORY),
         (lambda t, m: t.pop("state.1"), "'state.1'"),
-        (lambda t, m: t.update({"state.0": torch.zeros(9, 5)}), "its state has other shapes"),
-        (lambda t, m: t.update({"state.0": t["state.0"].double()}), "its state has other number"),
-        (lambda t, m: t["state.1"].fill_(torch.inf), "its state holds NaN or infinity"),
+        (lambda t, m: t.update({"state.0": torch.zeros(9, 5)}), "state.0 has another shape"),
+        (
+            lambda t, m: t.update({"state.0": t["state.0"].double()}),
+            "state.0 has another number format",
+        ),
+        (lambda t, m: t["state.1"].fill_(torch.inf), "state.1 holds NaN or infinity"),
         (lambda t, m: t.pop("generator.cpu"), "'cpu'"),
         (lambda t, m: t.update({"generator.cpu": torch.zeros(3)}), "RNG state must be a "),
     ],
@@ -86,18 +90,22 @@ def test_a_checkpoint_that_is_not_of_this_run_is_refused(
     ("damage", "found"),
     [
         (lambda t, m: t.pop("average.1"), "'average.1'"),
-        (lambda t, m: t.update({"average.1": torch.zeros(9, 5)}), "its averages have other shapes"),
-        (lambda t, m: t["average.1"].fill_(torch.nan), "its averages hold NaN or infinity"),
+        (lambda t, m: t.update({"average.1": torch.zeros(2)}), "average.1 has another shape"),
+        (
+            lambda t, m: t.update({"average.1": t["average.1"].double()}),
+            "average.1 has another num",
+        ),
+        (lambda t, m: t["average.1"].fill_(torch.nan), "average.1 holds NaN or infinity"),
+        (lambda t, m: t.update({EXP_AVG: torch.zeros(1)}), f"{EXP_AVG} has another shape"),
+        (lambda t, m: t.update({"optimiser.1.step": torch.zeros(2)}), "optimiser.1.step has anot"),
+        (lambda t, m: t.pop(EXP_AVG), "'exp_avg'"),
+        (lambda t, m: t.update({"optimiser.99.step": torch.zeros(1)}), "99"),
     ],
 )
-def test_averages_that_are_not_of_this_run_are_refused(
-    damage: Callable[[Any, Any], object],
-    found: str,
-    train_toy: TrainToy,
-    tiny: tuple[str, ...],
-    tmp_path: Path,
+def test_what_optimiser_and_averages_could_not_go_on_with_is_refused(
+    damage: Callable[[Any, Any], object], found: str, train_toy: TrainToy, tmp_path: Path
 ) -> None:
-    overrides = (*tiny, "recipe.averaging.type=ema")
+    overrides = ("context.dim=5", "recipe.optimiser.type=adam", "recipe.averaging.type=ema")
     path = damaged(damage, train_toy, tmp_path, overrides=overrides)
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True, overrides=overrides)

@@ -11,13 +11,9 @@ import time
 from copy import copy
 from dataclasses import dataclass
 
-import torch
-from torch import nn
-
 from charlm.model.contract import Side
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.averaging import NoAveraging
-from charlm.training.recipe.optimisers import Optimiser
 
 PROBES = 4  # the first is a warm-up, in which memory is mapped and kernels are chosen
 CHECKPOINT_COPIES = 2  # of a checkpoint's content, made by safetensors while writing
@@ -99,7 +95,7 @@ def memory_to_come(trainer: Trainer) -> int:
     On a GPU, optimiser and averages do not count here, since they are in the GPU's memory, but a
     checkpoint needs one copy more, from the GPU.
     """
-    n_slots = slots_of(trainer.recipe.optimiser)
+    n_slots = sum(trainer.recipe.optimiser.slots().values())
     n_averages = 0 if isinstance(trainer.recipe.averaging, NoAveraging) else 1
     is_gpu = trainer.device.type != "cpu"
     n_new = 0 if trainer.optimiser.state else n_slots
@@ -107,16 +103,6 @@ def memory_to_come(trainer: Trainer) -> int:
     n_copies = (CHECKPOINT_COPIES + is_gpu) * (1 + n_slots + n_averages)
     weights = sum(each.numel() * each.element_size() for each in trainer.parameters)
     return weights * (n_copies + (0 if is_gpu else n_new))
-
-
-def slots_of(optimiser: Optimiser) -> int:
-    """How many numbers an optimiser stores for each weight."""
-    weights = nn.Parameter(torch.zeros(2))
-    weights.grad = torch.zeros(2)
-    tried = optimiser.over([weights])
-    tried.step()
-    kept = tried.state[weights].values()
-    return sum(isinstance(each, torch.Tensor) and each.shape == weights.shape for each in kept)
 
 
 def peak_memory() -> int:

@@ -61,6 +61,15 @@ class Optimiser(ABC):
         listed = list(parameters)
         return self.of_torch(listed, **vars(self), **self.kernels_on(listed))
 
+    def slots(self) -> dict[str, bool]:
+        """What torch's keeps of a parameter: whether a number for each weight, or only one."""
+        weights = nn.Parameter(torch.zeros(2))
+        weights.grad = torch.zeros(2)
+        tried = self.over([weights])
+        tried.step()
+        kept = {name: each for name, each in tried.state[weights].items() if each is not None}
+        return {name: each.shape == weights.shape for name, each in kept.items()}
+
 
 class LateSGD(torch.optim.SGD):
     """torch's SGD, also for parameters whose first gradient comes later than that of others.

@@ -248,19 +248,18 @@ def load_words(folder: Path, info: RunInfo) -> Inventory:
     Raises:
         DataError: it is missing, or not the one that run.json names.
     """
-    if not (folder / VOCABULARY).is_file():
-        raise DataError(f"{folder / VOCABULARY}: no such file; the run is damaged")
-    inventory = load_inventory(folder / VOCABULARY)
-    if inventory.sha256 != info.vocabulary_sha256:
-        raise DataError(
-            f"{folder / VOCABULARY}: not the vocabulary that {RUN} names; the run is damaged"
-        )
-    check_counts(inventory, info, path=folder / VOCABULARY)
+    path = folder / VOCABULARY
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; the run is damaged")
+    inventory = load_inventory(path)
+    check_words(inventory, info, path=path)
     return inventory
 
 
-def check_counts(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
-    """Raise DataError if a vocabulary's counts are not those that the run was begun with."""
+def check_words(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
+    """Raise DataError if a vocabulary, or its counts, are not those that the run was begun with."""
+    if inventory.sha256 != info.vocabulary_sha256:
+        raise DataError(f"{path}: not the vocabulary that {RUN} names; the run is damaged")
     if info.counts_sha256 not in (inventory.counts_sha256, None):
         raise DataError(
             f"{path}: the words are those that {RUN} names, their counts are not; the run is "

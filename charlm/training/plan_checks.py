@@ -8,7 +8,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.run.folder import MODEL, RESUME, VOCABULARY, load_info
 from charlm.run.history import recorded_history
-from charlm.run.stored_weights import LoadedRun, check_counts, check_header, load_run, load_words
+from charlm.run.stored_weights import LoadedRun, check_header, check_words, load_run, load_words
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.counts import count_file
@@ -30,10 +30,8 @@ def inventory_for(plan: Plan) -> Inventory:
         DataError: it cannot be read or counted, or is not the one of the run.
     """
     inventory = _inventory(plan)
-    if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
-        raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
     if plan.stored:
-        check_counts(inventory, plan.stored, path=plan.folder / VOCABULARY)
+        check_words(inventory, plan.stored, path=plan.folder / VOCABULARY)
     return inventory
 
 

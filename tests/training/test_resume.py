@@ -230,7 +230,10 @@ def test_a_vocabulary_that_was_exchanged_is_refused(train_toy: TrainToy, tmp_pat
     changed_json(tmp_path / "run" / VOCABULARY, max_word_length=9)
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True)
-    assert str(caught.value) == "vocab.json: not the vocabulary of this run; the run is damaged"
+    path = tmp_path / "run" / VOCABULARY
+    assert str(caught.value) == (
+        f"{path}: not the vocabulary that run.json names; the run is damaged"
+    )
 
 
 def test_an_option_that_the_runs_charlm_did_not_have_takes_its_default(

@@ -203,7 +203,7 @@ def _restore_generators(trainer: Trainer, states: dict[str, Tensor]) -> None:
 
 
 def _restore_optimiser(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
-    slots: dict[int, dict[str, Any]] = {}
+    slots: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, _, slot = name.partition(".")
         slots.setdefault(int(index), {})[slot] = value
@@ -212,13 +212,13 @@ def _restore_optimiser(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
     trainer.optimiser.load_state_dict({**whole, "state": slots})
 
 
-def _check_slots(trainer: Trainer, slots: dict[int, dict[str, Any]]) -> None:
-    """Refuse what torch's kernels would take as it is, and read beyond its end."""
+def _check_slots(trainer: Trainer, slots: dict[int, dict[str, Tensor]]) -> None:
+    """Refuse a shape that torch would take as it is, and compute nonsense with."""
     kept, parameters = trainer.recipe.optimiser.slots(), dict(enumerate(trainer.parameters))
     for index, own in slots.items():
         for slot, is_by_weight in kept.items():
-            found, shape = torch.as_tensor(own[slot]), parameters[index].shape
-            if (found.shape != shape) if is_by_weight else (found.numel() != 1):
+            found, weights = own[slot], parameters[index]
+            if (found.shape != weights.shape) if is_by_weight else (found.numel() != 1):
                 raise ValueError(f"optimiser.{index}.{slot} has another shape")
 
 

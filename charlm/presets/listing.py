@@ -71,7 +71,7 @@ FIGURES: dict[str, Figures] = {
     "word-small-selfnorm": Figures(4_653_200),
     "word-small-nce": Figures(4_653_200),
     # Zaremba et al., as quoted by Kim et al.
-    "zaremba-medium": Figures(19_780_400, 82.7, 83.45, "6 min, GPU, 27 of 39 epochs"),
+    "zaremba-medium": Figures(19_780_400, 82.7, 83.23, "4 h 30 min, CPU"),
     "zaremba-large": Figures(66_034_000, 78.4),
     "mlbl": Figures(6_010_800),
     "char-modern": Figures(11_832_210, None, 69.46, "8 min, GPU, 45 of 49 epochs"),

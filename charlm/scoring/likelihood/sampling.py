@@ -114,9 +114,17 @@ def sample(options: SampleOptions) -> Sample:
 
 
 def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sample:
-    if options.model is not None or options.open_vocabulary:
-        other = "--open-vocabulary" if options.model is None else "--model"
-        raise ConfigError(f"{other}: says nothing of the n-gram model of --lm; drop one of them")
+    others = {
+        "--model": options.model is not None,
+        "--open-vocabulary": options.open_vocabulary,
+        f"--device {options.device}": options.device not in ("auto", "cpu"),
+        f"--precision {options.precision}": options.precision == "bf16",
+    }
+    for other, is_given in others.items():
+        if is_given:
+            raise ConfigError(
+                f"{other}: says nothing of the n-gram model of --lm; drop one of them"
+            )
     model = listed_ngram(path)
     plan = SentencePlan(
         seed=options.seed,

@@ -5,6 +5,7 @@ steps repeated from the checkpoint write them again, bit for bit.
 """
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -213,13 +214,17 @@ def _restore_optimiser(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
 
 
 def _check_slots(trainer: Trainer, slots: dict[int, dict[str, Tensor]]) -> None:
-    """Refuse a shape that torch would take as it is, and compute nonsense with."""
+    """Refuse what torch would take as it is, and then fail at or compute nonsense with."""
     kept, parameters = trainer.recipe.optimiser.slots(), dict(enumerate(trainer.parameters))
     for index, own in slots.items():
         for slot, is_by_weight in kept.items():
-            found, weights = own[slot], parameters[index]
+            key, found, weights = f"optimiser.{index}.{slot}", own[slot], parameters[index]
             if (found.shape != weights.shape) if is_by_weight else (found.numel() != 1):
-                raise ValueError(f"optimiser.{index}.{slot} has another shape")
+                raise ValueError(f"{key} has another shape")
+            if found.dtype != weights.dtype:
+                raise ValueError(f"{key} has another number format")
+            if not is_by_weight and not 0 <= float(found) < math.inf:  # also refuses NaN
+                raise ValueError(f"{key} is not a finite number of 0 or above")
 
 
 def save_epoch(trainer: Trainer, folder: Path, *, with_position: bool = True) -> None:

@@ -98,6 +98,13 @@ def test_a_checkpoint_that_is_not_of_this_run_is_refused(
         (lambda t, m: t["average.1"].fill_(torch.nan), "average.1 holds NaN or infinity"),
         (lambda t, m: t.update({EXP_AVG: torch.zeros(1)}), f"{EXP_AVG} has another shape"),
         (lambda t, m: t.update({"optimiser.1.step": torch.zeros(2)}), "optimiser.1.step has anot"),
+        (lambda t, m: t.update({EXP_AVG: t[EXP_AVG].double()}), f"{EXP_AVG} has another number f"),
+        (
+            lambda t, m: t.update({"optimiser.1.step": t["optimiser.1.step"].bool()}),
+            "optimiser.1.step has another number format",
+        ),
+        (lambda t, m: t["optimiser.1.step"].fill_(-1), "optimiser.1.step is not a finite number o"),
+        (lambda t, m: t["optimiser.1.step"].fill_(torch.nan), "optimiser.1.step is not a finite"),
         (lambda t, m: t.pop(EXP_AVG), "'exp_avg'"),
         (lambda t, m: t.update({"optimiser.99.step": torch.zeros(1)}), "99"),
     ],

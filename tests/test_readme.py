@@ -142,6 +142,8 @@ def test_the_example_encoder_works() -> None:
     family = Family("encoder", Encoder, {"letter-bag": namespace["LetterBag"]})
     encoder, settings = build_part(family, {"type": "letter-bag"}, leading=[inventory])
     together = encoder(FormTable(inventory, ["ab", "b"]).forms(np.array([0, 1])))
-    alone = encoder(FormTable(inventory, ["b"]).forms(np.array([0])))
+    forms = FormTable(inventory, ["b"]).forms(np.array([0]))
+    alone = encoder(forms)
+    assert list(encoder.taps(forms)) == ["letter-bag"]
     assert settings == {"type": "letter-bag", "dim": 50}
     torch.testing.assert_close(together[1], alone[0])

@@ -5,6 +5,7 @@ Bugs in charlm itself raise ValueError or AssertionError and keep their tracebac
 """
 
 import re
+from collections.abc import Sequence
 
 
 class CharlmError(Exception):
@@ -36,6 +37,12 @@ def broken_model(source: object, *, mend: str = "train it again") -> DataError:
         f"{source}: the model is broken: log probabilities are NaN or infinite; expected numbers; "
         f"{mend}"
     )
+
+
+def first_few(names: Sequence[str], *, most: int = 3) -> str:
+    """The first names, and how many more there are: `a, b, c and 2 more`."""
+    n_more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {n_more} more" if n_more > 0 else "")
 
 
 def on_one_line(message: str) -> str:

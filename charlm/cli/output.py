@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from charlm.errors import first_few
 from charlm.text.corpus.tokens import visible
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 Cell = str | int
 
-MOST_NAMED = 4
 UNKNOWN = "*"  # behind a word that is not in the vocabulary
 STDOUT, STDERR = "standard output", "standard error"
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|[-–]?")
@@ -169,11 +169,10 @@ def counted(n: int, one: str, *, several: str = "") -> str:
 def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) -> None:
     """Say which labels of the list of words were left out."""
     if labels:
-        named = ", ".join(visible(f"{label:.60}") for label in labels[:MOST_NAMED])
-        more = ", …" if len(labels) > MOST_NAMED else ""
+        named = first_few([visible(f"{label:.60}") for label in labels], most=4)
         say(
             f"note: {words}: labels of noise that {text} lacks are left out ({len(labels)}), so "
-            f"that no model reads them: {named}{more}"
+            f"that no model reads them: {named}"
         )
 
 

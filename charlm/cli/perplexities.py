@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from charlm.cli import output
 from charlm.cli.output import counted
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, first_few
 from charlm.options import Opt
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from charlm.text.perplexity.perplexity import Evaluation, Perplexity, ScoredSentence
     from charlm.text.perplexity.spelled_words import Spelling
 
-MOST_NAMED = 5  # words
 LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # of a difference: what is below is rounding
 READ = {
     "carried": "one stream, the state carried over sentence ends",
@@ -191,10 +190,9 @@ def _read(result: "Evaluation") -> list[str]:
 
 def _hidden(words: Mapping[str, int]) -> str:
     named = [f"{word!r:.60} {count}" for word, count in words.items()]
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return (
         f"the model knows the words of {sum(words.values())} tokens that are <unk> to the "
-        f"vocabulary ({', '.join(named[:MOST_NAMED])}{more}); its <unk> was asked for, and what it "
+        f"vocabulary ({first_few(named, most=5)}); its <unk> was asked for, and what it "
         "gives to these words is lost; estimate it with --vocab RUN"
     )
 

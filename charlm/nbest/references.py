@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from charlm.errors import DataError
+from charlm.errors import DataError, first_few
 from charlm.nbest.formats.csv_tables import CsvFormat
 from charlm.nbest.formats.json_values import Number, dumped, parsed
 from charlm.nbest.formats.tsv import Columns, TsvFormat, columns_named, is_comment
@@ -43,7 +43,6 @@ TEXT_KEYS = ("ref", "reference", "text")
 COLUMNS = (*REFERENCES, *TEXTS)  # what a table may call its references
 WITHOUT_REFERENCE = "lists without a reference"
 MARKED = "<s> or </s> at the ends of references"
-NAMED = 3  # ids that a message lists
 MAX_DIGITS = 10  # of an id that counts lists
 # NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text. The
 # channel may be called anything, but without labels or the mark it could be a word.
@@ -224,8 +223,7 @@ def _unicode_form_hint(ids: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _first(ids: Sequence[str]) -> str:
-    named = ", ".join(shown(id) for id in ids[:NAMED])
-    return f"{named}, …" if len(ids) > NAMED else named
+    return first_few([*map(shown, ids)])
 
 
 def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> ReferenceFormat:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from charlm.errors import DataError, TrainingError
+from charlm.errors import DataError, TrainingError, first_few
 from charlm.options import MAX_THREADS
 from charlm.presets import PRESETS
 from charlm.settings import Settings
@@ -134,8 +134,7 @@ def _why_no_run(folder: Path) -> str:
         return "no such folder or file; expected a run, which `charlm train` writes"
     runs = sorted(str(path.parent) for path in folder.glob(f"*/{RUN}"))
     if runs:
-        more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
-        return f"a folder of runs; expected one of them; name it: {', '.join(runs[:3])}{more}"
+        return f"a folder of runs; expected one of them; name it: {first_few(runs)}"
     return f"not a run ({RUN} is missing); expected what `charlm train` writes"
 
 

@@ -119,7 +119,7 @@ def test_noise_of_a_list_that_the_text_lacks_is_told() -> None:
     result = run("--data", "corpus", "--words", "words.txt")
     assert result.stderr == (
         "note: words.txt: labels of noise that train.txt lacks are left out (5), so that no model "
-        "reads them: !SIL, [a], [b], [c], …\n"
+        "reads them: !SIL, [a], [b], [c] and 1 more\n"
     )
 
 

@@ -139,8 +139,8 @@ def test_missing_and_surplus_ids_are_one_line_with_the_first_of_them(tmp_path: P
     with pytest.raises(DataError) as caught:
         read(written(tmp_path, text), [f"u{number}" for number in range(14)])
     assert str(caught.value) == (
-        f"{tmp_path}/refs: no reference for 5 of 14 lists ('u0', 'u1', 'u2', …) and "
-        "6 references for no list ('u14', 'u15', 'u16', …); expected the ids of the lists; "
+        f"{tmp_path}/refs: no reference for 5 of 14 lists ('u0', 'u1', 'u2' and 2 more) and "
+        "6 references for no list ('u14', 'u15', 'u16' and 3 more); expected the ids of the lists; "
         "--allow-missing leaves such out"
     )
 

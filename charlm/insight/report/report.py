@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError, DataError, first_few
 from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.charts import charts_of
@@ -131,11 +131,10 @@ def _refuse_idle_options(options: ReportOptions) -> None:
 def _on_fonts(lacking: Collection[str]) -> list[str]:
     if not lacking:
         return []
-    first, *others = sorted(lacking)
-    more = f" and {len(others)} more" if others else ""
+    letters = sorted(lacking)
     return [
-        f"no installed font has {first}{more} of the pictures' letters, drawn as "
-        f"{drawable(first)}; install one that does, such as Noto Sans of the script"
+        f"no installed font has {first_few(letters, most=1)} of the pictures' letters, drawn as "
+        f"{drawable(letters[0])}; install one that does, such as Noto Sans of the script"
     ]
 
 

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from charlm.errors import DataError
+from charlm.errors import DataError, first_few
 from charlm.nbest.format import Source
 from charlm.nbest.hypotheses import LARGEST
 from charlm.nbest.list_lines import Line, Lines
 from charlm.nbest.policies import number
 
 LINE = re.compile(r"([^ \t]+)(.*)", re.DOTALL)
-SHOWN = 3  # keys in a message
 
 
 class Value(NamedTuple):
@@ -112,8 +111,7 @@ def number_in(text: str, place: str, *, source: Source) -> float:
 
 def some_of(keys: Sequence[str]) -> str:
     """The number of keys, and the first few of them, for messages."""
-    more = ", ..." if len(keys) > SHOWN else ""
-    return f"{len(keys)} ({', '.join(repr(key[:80]) for key in keys[:SHOWN])}{more})"
+    return f"{len(keys)} ({first_few([repr(key[:80]) for key in keys])})"
 
 
 def check_left(archives: Iterable[Archive], source: Source, *, beside: str) -> None:

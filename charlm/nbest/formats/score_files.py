@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError, DataError, first_few
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
@@ -216,12 +216,10 @@ def _check_scores(
         if source.allow_missing:
             source.notices.pass_over(f"files of {feature!r} without a list", len(surplus))
         elif missing or surplus:
-            names = ", ".join((missing or surplus)[:3])
-            names += ", ..." if len(missing or surplus) > 3 else ""
             found = f"no {feature!r} for {len(missing)} of {len(files)} utterances"
             if not missing:
                 found = f"{feature!r} for {len(surplus)} utterances without a list"
             raise DataError(
-                f"{source.path}: found {found} ({names}); expected a file each; --allow-missing "
-                "does without"
+                f"{source.path}: found {found} ({first_few(missing or surplus)}); expected a "
+                "file each; --allow-missing does without"
             )

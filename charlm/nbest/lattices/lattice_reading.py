@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError, DataError, first_few
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.lattices import kaldi, slf
 from charlm.nbest.lattices.lattice import Lattice
@@ -21,7 +21,6 @@ FORMATS = (SLF, KALDI)
 BINARY = "\0B"  # where Kaldi's binary objects begin
 CLAIMS = {SLF: slf.claims, KALDI: kaldi.claims}
 HEAD_BYTES = 4096  # of a file in a folder; they include its first field
-MOST_NAMED = 4
 
 
 def lattice_format(sample: Sample) -> str | None:
@@ -95,8 +94,9 @@ def _of_folder(source: Source, sample: Sample, form: str) -> Iterator[Lattice]:
     if not any(found.values()):
         raise _no_lattices(source)
     others = [name for name, is_lattice in found.items() if not is_lattice]
-    named = ", ".join([*others[:MOST_NAMED], *(["…"] if len(others) > MOST_NAMED else [])])
-    source.notices.pass_over(f"files that are no lattices ({named})", len(others))
+    source.notices.pass_over(
+        f"files that are no lattices ({first_few(others, most=4)})", len(others)
+    )
     for name, is_lattice in found.items():
         if is_lattice:
             with open_lines(Path(source.path) / name, rules=source.rules) as lines:

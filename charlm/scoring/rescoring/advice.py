@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from charlm.errors import first_few
 from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import TunedWeight
@@ -9,7 +10,6 @@ from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
-N_NAMED = 3  # labels of noise
 OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
 
 
@@ -44,11 +44,10 @@ def _on_words(notices: Notices) -> list[str]:
         )
     noise = notices.noise_without_reference
     if noise:
-        more = f" and {len(noise) - N_NAMED} more" if len(noise) > N_NAMED else ""
+        named = first_few([f"{label:.60}" for label in noise])
         notes.append(
-            f"no reference has {', '.join(noise[:N_NAMED]):.80}{more}: if they are labels of "
-            "noise, the rates count each as a wrong word, and SRILM's do not; take them out of the "
-            "lists"
+            f"no reference has {named}: if they are labels of noise, the rates count each "
+            "as a wrong word, and SRILM's do not; take them out of the lists"
         )
     if notices.n_optional:  # sclite, and not charlm, lets hypotheses leave them out
         notes.append(

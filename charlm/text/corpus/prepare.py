@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError, DataError, first_few
 from charlm.options import keywords, require_one_stdin, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisation_of
@@ -201,8 +201,7 @@ def _name(options: PrepOptions) -> str:
     """How messages call the raw text."""
     if options.corpus is not None:
         return options.corpus
-    first, *others = _raw(options)
-    return display_name(first) + (f" and {len(others)} more" if others else "")
+    return first_few([*map(display_name, _raw(options))], most=1)
 
 
 @contextmanager

@@ -172,7 +172,7 @@ def test_of_many_files_that_are_no_lattices_the_first_are_named(folder: Path) ->
     source = Source(folder)
     assert len(list(read_lattices(source))) == 2
     assert source.notices.passed_over == {
-        "files that are no lattices (README.txt, a00.txt, a01.txt, a02.txt, …)": 24
+        "files that are no lattices (README.txt, a00.txt, a01.txt, a02.txt and 20 more)": 24
     }
 
 

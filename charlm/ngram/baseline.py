@@ -91,8 +91,8 @@ class Baseline(ShortRepr):
         }
 
 
-@refuse_overwrite("out")
 @keywords(NgramOptions)
+@refuse_overwrite("out")
 def ngram_baseline(options: NgramOptions) -> Baseline:
     """Estimate a Kneser–Ney model of the text `train`, or load `lm`; write it; measure texts.
 

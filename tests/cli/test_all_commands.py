@@ -316,3 +316,9 @@ def test_a_command_is_told_in_one_line_of_the_help(name: str) -> None:
 def test_help_shows_what_an_option_takes_and_not_a_type_of_python(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"]).output
     assert re.findall(r"<(?!/?s>|unk>)[^>]*>", shown) == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS.values())
+def test_what_a_function_cannot_take_is_refused_under_its_name(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}\(\): "):
+        getattr(charlm, name)(nothing=1)

@@ -46,8 +46,8 @@ class Report(ShortRepr):
         }
 
 
-@refuse_overwrite("out", "data_out")
 @keywords(ReportOptions)
+@refuse_overwrite("out", "data_out")
 def report(options: ReportOptions) -> Report:
     """Write the page about `runs` to `out` (report.html), or one picture, or all into a folder.
 

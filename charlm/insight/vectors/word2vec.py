@@ -35,8 +35,8 @@ class WrittenVectors:
         return with_at(vars(self))
 
 
-@refuse_overwrite("path")
 @keywords(WriteVectorsOptions)
+@refuse_overwrite("path")
 def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
     """Write the vectors of the vocabulary at one tap, or of `words` alone, known or spelled.
 

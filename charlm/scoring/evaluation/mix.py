@@ -114,8 +114,8 @@ class Mixture(ShortRepr):
         }
 
 
-@refuse_overwrite("out", "arpa")
 @keywords(MixOptions)
+@refuse_overwrite("out", "arpa")
 def mix(options: MixOptions) -> Mixture:
     """Mix streams: files of scores, run directories, ARPA files or KenLM binaries.
 

@@ -71,8 +71,8 @@ class Export:
         }
 
 
-@refuse_overwrite("arpa", "page")
 @keywords(ExportOptions)
+@refuse_overwrite("arpa", "page")
 def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
     """Write a run as networks without torch, as a page, or as an ARPA file that approximates it.
 

@@ -34,8 +34,8 @@ from charlm.text.io.overwrite import refuse_overwrite
 NUMBER = re.compile("[0-9]{1,18}")  # an id that tells the place of its line in other files
 
 
-@refuse_overwrite("out")
 @keywords(ScoreOptions)
+@refuse_overwrite("out")
 def score(options: ScoreOptions) -> ScoreResult:
     """Score the hypotheses of lists, weight them, and write the lists with the score `charlm`.
 

@@ -26,8 +26,8 @@ from charlm.scoring.rescoring.tune_options import TuneOptions
 from charlm.text.io.overwrite import refuse_overwrite
 
 
-@refuse_overwrite("out")
 @keywords(TuneOptions)
+@refuse_overwrite("out")
 def tune(options: TuneOptions) -> TuneResult:
     """Find the weights under which the best hypotheses of lists have the lowest error rate.
 

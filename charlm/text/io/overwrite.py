@@ -1,9 +1,7 @@
 """Functions never write over their inputs, nor over another of their own outputs."""
 
-import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -20,26 +18,20 @@ PARTS = (
 
 
 def refuse_overwrite(*outputs: str) -> Callable[[Function], Function]:
-    """Makes a function refuse, before it does anything, to overwrite its other arguments.
+    """Makes a function of one options object refuse, before all else, to overwrite its inputs.
 
-    `outputs` are the parameters that name files or folders to write. The function raises
-    ConfigError.
+    `outputs` are the options that name files or folders to write. The function raises ConfigError.
     """
 
     def decorate(function: Function) -> Function:
-        signature = inspect.signature(function)
-
         @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> object:
-            if len(args) == 1 and is_dataclass(args[0]):  # the options as one object
-                given = vars(args[0])
-            else:
-                given = signature.bind(*args, **kwargs).arguments
+        def checked(options: Any) -> object:
+            given = vars(options)
             for name in outputs:
                 others = {other: value for other, value in given.items() if other != name}
-                for out in _paths(given.get(name)):
+                for out in _paths(given[name]):
                     _refuse_input(out, others)
-            return function(*args, **kwargs)
+            return function(options)
 
         return cast(Function, checked)
 

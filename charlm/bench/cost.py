@@ -65,11 +65,15 @@ def bench_cost(options: CostBenchOptions) -> CostBench:
     """Train a preset for some steps at each value of a quantity.
 
     Raises:
-        ConfigError: another form, an unknown preset, or a setting that it does not have.
+        ConfigError: another form, an unknown preset, a setting that it does not have, or
+            the quantity as a setting as well.
         DataError: settings that leave too little of the text for the steps.
     """
     set_threads(options.threads)
     quantity, values = _quantity(options.over)
+    for text in options.overrides:
+        if text.partition("=")[0].strip() == quantity:
+            raise ConfigError(f"--set {text}: {options.over} would replace it; leave it out")
     if quantity == "tokens":
         _refuse_too_few(values, options)
     costs = []

@@ -193,6 +193,12 @@ def test_an_unknown_setting_is_named() -> None:
         bench_cost("context.dmi=8", arch="word-small", steps=1)
 
 
+def test_a_setting_that_is_varied_cannot_be_set_as_well() -> None:
+    message = r"--set context.dim=8: context.dim=2,4 would replace it; leave it out"
+    with pytest.raises(ConfigError, match=message):
+        bench_cost("context.dim=2,4", arch="word-small", overrides=["context.dim=8"], steps=1)
+
+
 @pytest.mark.parametrize(
     ("over", "further", "n_words"),
     [("words=500", ("context.type=gru",), 500), ("context.type=gru", (), 10_000)],

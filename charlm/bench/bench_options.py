@@ -13,11 +13,9 @@ BenchData = Annotated[
 ]
 Arch = Annotated[str, Opt("Preset, such as char-small or char-large.", metavar="NAME")]
 Repetitions = Annotated[int, Opt("Number of times that each path is run.", least=1)]
-TextSeed = Annotated[int, Opt("Seed of the generated text.", least=0, most=MAX_SEED)]
 WeightsSeed = Annotated[
     int, Opt("Seed of the generated text and of the weights.", least=0, most=MAX_SEED)
 ]
-Tokens = Annotated[int, Opt("Number of tokens of the training text that is generated.", least=100)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,25 +81,23 @@ class StepBenchOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnBenchOptions:
+class PrepBenchOptions:
     data: BenchData = None
+    tokens: Annotated[
+        int, Opt("Number of tokens of the training text that is generated.", least=100)
+    ] = 1_000_000
+    repetitions: Repetitions = 3
+    seed: Annotated[int, Opt("Seed of the generated text.", least=0, most=MAX_SEED)] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnBenchOptions(PrepBenchOptions):
     order: Order = 5
     prune: Prune = "0"
-    tokens: Tokens = 1_000_000
     lmplz: Annotated[
         str | Path | None,
         Opt("KenLM's lmplz; if not given, that on the PATH, if any.", metavar="PATH"),
     ] = None
-    repetitions: Repetitions = 3
-    seed: TextSeed = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrepBenchOptions:
-    data: BenchData = None
-    tokens: Tokens = 1_000_000
-    repetitions: Repetitions = 3
-    seed: TextSeed = 0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from charlm.bench.bench_options import KnBenchOptions
-from charlm.bench.text import corpus
+from charlm.bench.text import text_of
 from charlm.bench.timing import Measured, in_turns
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
@@ -52,7 +52,8 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
     """Measure Kneser–Ney.
 
     Raises:
-        ConfigError: an order or pruning that makes no model, or no lmplz where one is named.
+        ConfigError: an order or pruning that makes no model, no lmplz where one is named, or a
+            length beside a corpus.
         DataError: a corpus that is not what was expected.
     """
     plan = EstimationPlan(order=options.order, prune=parse_pruning(options.prune))
@@ -60,8 +61,7 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
     if options.lmplz is None:
         with suppress(ConfigError):  # none on the PATH: ours is measured alone
             program = find_lmplz(None)
-    text = corpus(options.data, n_tokens=options.tokens, seed=options.seed)
-    with text as folder, TemporaryDirectory() as work:
+    with text_of(options) as folder, TemporaryDirectory() as work:
         train, arpa = split_path(folder, "train"), Path(work) / "model.arpa"
         paths: dict[str, Callable[[], object]] = {
             ESTIMATE: lambda: write_arpa(estimated(train, plan, for_arpa=True)[0], arpa)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from charlm.bench.bench_options import PrepBenchOptions
-from charlm.bench.text import corpus
+from charlm.bench.text import text_of
 from charlm.bench.timing import Measured, in_turns
 from charlm.options import keywords
 from charlm.text.corpus.prepare import prep
@@ -40,10 +40,10 @@ def bench_prep(options: PrepBenchOptions) -> PrepBench:
     Preparing lower-cases, tokenises and writes numbers as one word, as the demonstration does.
 
     Raises:
+        ConfigError: a length beside a corpus.
         DataError: a corpus that is not what was expected.
     """
-    made = corpus(options.data, n_tokens=options.tokens, seed=options.seed)
-    with made as folder, TemporaryDirectory() as work:
+    with text_of(options) as folder, TemporaryDirectory() as work:
         train = split_path(folder, "train")
         text = count_file(train, threads=1)
         inventory = inventory_of(text)

@@ -5,13 +5,15 @@ number of its distinct forms decides what an encoder of forms saves. The words m
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from charlm.bench.bench_options import PrepBenchOptions
+from charlm.errors import ConfigError
 from charlm.text.corpus.tokens import UNK_WORD
 from charlm.text.io.files import atomic_write
 
@@ -23,6 +25,20 @@ ZIPF, MANDELBROT = 1.1, 2.7  # 700 tokens have 360 distinct forms, as PTB's on a
 # A word of rank r has about 2 + 0.62·ln r letters: PTB's first hundred words 3.8, the rarest 7.5.
 SHORTEST, GROWTH, SPREAD, LONGEST = 2.0, 0.62, 2.0, 19
 SIZES = {"train": 1.0, "valid": 0.08, "test": 0.09}  # in shares of the training text, as in PTB
+
+
+def text_of(options: PrepBenchOptions) -> AbstractContextManager[Path]:
+    """The corpus directory of the options, or a temporary one.
+
+    Raises:
+        ConfigError: a length beside a corpus directory, of whose text all is taken.
+    """
+    if options.data is not None and options.tokens != PrepBenchOptions.tokens:
+        raise ConfigError(
+            f"--tokens {options.tokens}: is of a text that is generated, and all of {options.data} "
+            "is taken; leave one out"
+        )
+    return corpus(options.data, n_tokens=options.tokens, seed=options.seed)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """What the benchmarks report besides times (sizes, figures), and what they refuse."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,17 @@ def test_a_preset_beside_a_run_is_refused() -> None:
         bench_eval(model="run", arch="char-large")
     assert str(caught.value) == (
         "--arch char-large: is of an untrained model, and run is measured; leave one out"
+    )
+
+
+@pytest.mark.parametrize("bench", [bench_kn, bench_prep])
+def test_a_length_beside_a_corpus_of_which_all_is_read_is_refused(
+    bench: Callable[..., object],
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        bench(data="ptb", tokens=5000)
+    assert str(caught.value) == (
+        "--tokens 5000: is of a text that is generated, and all of ptb is taken; leave one out"
     )
 
 

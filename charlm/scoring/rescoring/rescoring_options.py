@@ -78,7 +78,7 @@ class RescoringOptions:
     mix_weights: Annotated[
         str | Sequence[float] | None,
         Opt(
-            "Weights by which all models are mixed word by word.",
+            "Weights by which all models are mixed word by word: those of --model, then of --lm.",
             "Models",
             metavar="A,B",
             cli_type=str | None,

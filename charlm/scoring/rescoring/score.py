@@ -12,6 +12,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import Format
+from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import report
@@ -71,12 +72,12 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     seen = _Seen(options, scorers, run.notices)
     with ExitStack() as stack:
         form, found, scorers = run.open(lists, stack=stack)
+        _require_several(options, form)
+        is_lattice = isinstance(form, LatticeLists)
         pipeline = run.pipeline(form, scorers, on_list=seen.look)
-        if isinstance(form, LatticeLists):
-            _require_no_list(options)
-        elif seen.question is not None and (ahead := run.lists_ahead(lists)) is not None:
+        if seen.question is not None and (ahead := run.lists_ahead(lists)) is not None:
             seen.question.require_one_of(nbest.id for nbest in ahead)
-        elif refs is not None and references is None and not options.line_buffered:
+        elif refs is not None and references is None and not (is_lattice or options.line_buffered):
             found = list(found)
             references = run.references(refs, found)
         _write(pipeline.run(found), form, options=options)
@@ -128,16 +129,22 @@ class _Seen:
             self._notices.n_out_of_order += number < before
 
 
-def _require_no_list(options: ScoreOptions) -> None:
-    """Raises ConfigError for what is asked of lists alone, before any lattice is searched."""
-    if options.explain is not None:
+def _require_several(options: ScoreOptions, form: Format) -> None:
+    """Raises ConfigError for what is asked of several hypotheses, before anything is scored."""
+    is_lattice = isinstance(form, LatticeLists)
+    if is_lattice and options.explain is not None:
         raise ConfigError(
             "--explain: found a lattice; expected a list; write one with --write nbest"
         )
-    if options.layout == "ranked":
+    if is_lattice and options.layout == "ranked":
         raise ConfigError(
             "--write ranked (--sort): a lattice has no order of hypotheses; expected scored "
             "or nbest, whose lists have the best first"
+        )
+    if isinstance(form, TextFormat) and options.layout == "ranked":
+        raise ConfigError(
+            "--write ranked (--sort): sentences are no list, and would be written as they came, "
+            "without scores; expected scored"
         )
 
 

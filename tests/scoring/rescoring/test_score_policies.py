@@ -159,13 +159,20 @@ def test_what_lattices_have_no_use_for_is_refused_as_of_lists(
 
 
 @pytest.mark.parametrize("said", [{"write": "ranked"}, {"sort": True}])
-def test_lattices_are_not_ranked(
-    tmp_path: Path, scorer: charlm.FunctionScorer, said: dict[str, object]
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("utt\n0\t1\ta\t1,10\n1\n\n", "a lattice has no order"),
+        ("a b\na\n", "sentences are no list, and would be written as they came, without scores"),
+    ],
+)
+def test_lattices_and_sentences_are_not_ranked(
+    tmp_path: Path, scorer: charlm.FunctionScorer, said: dict[str, object], text: str, why: str
 ) -> None:
-    lattices, out = tmp_path / "lattices", tmp_path / "out"
-    lattices.write_text("utt\n0\t1\ta\t1,10\n1\n\n")
-    with pytest.raises(charlm.ConfigError, match=r"ranked \(--sort\): a lattice has no order"):
-        charlm.score(lattices, scorer=scorer, out=out, **said)
+    path, out = tmp_path / "read", tmp_path / "out"
+    path.write_text(text)
+    with pytest.raises(charlm.ConfigError, match=rf"ranked \(--sort\): {why}"):
+        charlm.score(path, scorer=scorer, out=out, **said)
     assert not out.exists()
 
 

@@ -214,9 +214,15 @@ class _Builder:
         return tuple(0.0 - cost for cost in costs)
 
     def _word(self, label: str, place: str) -> str:
-        self.has_symbols = self.has_symbols or not INTEGER.fullmatch(label)
-        if self.symbols is None or not INTEGER.fullmatch(label):
+        is_number = INTEGER.fullmatch(label) is not None
+        if self.symbols is None:
+            self.has_symbols = self.has_symbols or not is_number
             return label
+        if not is_number:  # then numbers are words, too, which the table would replace by others
+            raise DataError(
+                f"{place}: label {label!r:.60} is a word; expected the number of one in the symbol "
+                "table; drop --words-txt"
+            )
         word = self.symbols.get(int(label))
         if word is None:
             raise DataError(

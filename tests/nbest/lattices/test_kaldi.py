@@ -66,6 +66,14 @@ def test_a_number_that_is_not_in_the_table_names_its_line(read: Read, tmp_path: 
         read("u\n0 1 8\n1\n\n", words_txt=table)
 
 
+def test_a_table_for_lattices_of_words_is_refused(read: Read, tmp_path: Path) -> None:
+    table = tmp_path / "words.txt"
+    table.write_text("<eps> 0\nwe 12\n")
+    message = r"lattices:3: label 'years' is a word; expected the number .* drop --words-txt"
+    with pytest.raises(DataError, match=message):
+        read("u\n0 1 12\n1 2 years\n2\n\n", words_txt=table)
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [("we\n", "'we'; expected a word and its number"), ("a 1\nb 1\n", "number 1 for the second")],

@@ -96,7 +96,7 @@ def test_a_file_that_weighs_an_unknown_feature_is_named_and_how_models_come(tmp_
         parse_weights(path, ["mm=1"], known=["am", "words"])
     assert str(error.value) == (
         f"{path}: weight 'nn': no such feature; this list has am, words; "
-        "expected what the weights were tuned with, models by --model or --lm"
+        "expected what the weights were tuned with, models by --model, --lm or --old-lm"
     )
 
 

@@ -119,10 +119,11 @@ def weighing(lattice: Lattice, models: Sequence[str], *, options: LatticeOptions
     for name in weights:
         if name not in (*names, *COUNTS):
             is_tuned = options.weights_path is not None and name not in options.overrides
+            further = ", or the models of the tuning by --model, --lm or --old-lm"
             raise ConfigError(
                 f"{f'{options.weights_path}: ' if is_tuned else ''}weight {name!r:.60}: "
                 f"no such feature in {lattice.place}; expected {', '.join((*names, *COUNTS))}"
-                f"{', or the models of the tuning by --model or --lm' if is_tuned else ''}"
+                f"{further if is_tuned else ''}"
             )
     rest = weights.get(REST, 0.0)
     own = tuple(weights.get(name, 0.0) for name in names[: len(lattice.names)])

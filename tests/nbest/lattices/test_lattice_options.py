@@ -56,7 +56,7 @@ def test_a_weight_of_what_is_not_there_lists_what_is(read: Read, texts: dict[str
     with pytest.raises(ConfigError) as error:
         weighing(read(texts["compact"])[0], [], options=replace(options, weights_path="w.json"))
     assert str(error.value).startswith("w.json: weight 'ctc': no such feature in ")
-    assert str(error.value).endswith("or the models of the tuning by --model or --lm")
+    assert str(error.value).endswith("or the models of the tuning by --model, --lm or --old-lm")
 
 
 def test_what_speaks_against_a_path_is_in_the_beams_unit_and_in_no_scores(

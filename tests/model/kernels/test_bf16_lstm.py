@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from charlm.model.contexts.recurrence import run_fused
 from charlm.model.kernels import bf16_lstm
 
+pytestmark = pytest.mark.usefixtures("nan_in_new_memory")
+
 STEPS, STREAMS, INPUT, DIM = 5, 3, 10, 6
 TOLERANCE = 8e-3  # bf16 keeps 8 bits; errors of several products add up
 

@@ -12,7 +12,7 @@ from charlm.model.kernels.cross_entropy import Bf16CrossEntropyOnGPU, cross_entr
 from charlm.model.outputs.softmax import Softmax
 from charlm.text.vocabulary.vocabulary import Inventory
 
-POSITIONS, WORDS = 70, 700
+POSITIONS, WORDS = 70, 513  # one word beyond whole tiles, and beyond CACHED
 TOLERANCE = 4e-3  # bf16 keeps 8 bits: half a unit is 2⁻⁹ = 2e-3 of a number
 
 

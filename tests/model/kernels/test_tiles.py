@@ -20,6 +20,8 @@ from charlm.model.kernels.tiles import (
 )
 from charlm.text.vocabulary.vocabulary import Inventory
 
+pytestmark = pytest.mark.usefixtures("nan_in_new_memory")
+
 
 @pytest.mark.parametrize(("number", "up"), [(0, 0), (1, TILE), (TILE, TILE), (TILE + 1, 2 * TILE)])
 def test_a_number_is_rounded_up_to_whole_tiles(number: int, up: int) -> None:

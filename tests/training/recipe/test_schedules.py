@@ -139,7 +139,7 @@ def test_pretraining_goes_through_the_rates_and_sides_of_the_published_loop(
 
 
 def test_the_third_phase_has_the_optimisers_rate_to_the_bit() -> None:
-    assert rates(Pretraining(), 1.0, 7) == [1.0, 1.0, 0.1, 0.1, 1.0, 1.0, 1.0]
+    assert rates(Pretraining(), 1.0, 8) == [1.0, 1.0, 0.1, 0.1, 1.0, 1.0, 1.0, 1 / 2.1]
 
 
 def test_the_phases_rates_are_multiples_of_the_optimisers() -> None:
@@ -170,6 +170,7 @@ def test_cosine_falls_to_its_floor() -> None:
 
 def test_linear_falls_in_equal_steps_and_its_last_step_is_not_nothing() -> None:
     assert factors(Linear(warm_up=2), 7) == pytest.approx([0.5, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2])
+    assert factors(Linear(warm_up=1), 3) == [1.0, 1.0, 0.5]  # one step, and not all of them
     assert Linear(warm_up=2).step_factor(7, 7) == 0.0
 
 

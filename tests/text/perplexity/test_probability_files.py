@@ -1,11 +1,13 @@
 """Published probabilities: how they are read, the word of each line, and what is refused."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from charlm.errors import CharlmError
+from charlm.text.io.lines import LIST
 from charlm.text.perplexity.perplexity import ScoredSentence
 from charlm.text.perplexity.probability_files import (
     START,
@@ -37,6 +39,14 @@ def test_the_words_behind_the_probabilities_need_no_other_file() -> None:
     scores = read_probabilities("x")
     assert scores.words == ("b", "</s>")
     assert scores.log10_probs.tolist() == [-math.inf, 0.0]
+
+
+@pytest.mark.parametrize("path", ["x", "test/m.txt"])
+def test_words_are_read_in_the_encoding_that_is_said(path: str) -> None:
+    Path("x").write_bytes(b"0.5 \xe9\n0.25 </s>\n")
+    Path("words_test.txt").write_bytes(b"\xe9\n<eos>\n")
+    scores = read_probabilities(path, rules=replace(LIST, encoding="latin-1"))
+    assert scores.words == ("é", "</s>")
 
 
 def test_what_is_written_is_read_again_less_the_first_token() -> None:

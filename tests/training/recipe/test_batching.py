@@ -1,5 +1,7 @@
 """Streams and sentences: every token once, from the one before it, and reproducible order."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -217,6 +219,16 @@ def test_sentences_stand_alone_padded_and_begin_with_the_end_of_none(source: Bat
             assert read[: len(kept)].tolist() == [END, *kept[:-1].tolist()]
             found.append(kept.tolist())
     assert sorted(found) == sorted(sentence.tolist() for sentence in sentences)
+
+
+def test_padding_lengthens_sentences_to_a_multiple_of_four_by_positions_without_a_word(
+    source: BatchSource,
+) -> None:
+    for batch in of_epoch(SentenceBatching(pool=4).over(source), 0):  # 2, 4, 7 and 8 positions
+        length, padded = len(batch.words_TB), batch.padded()
+        assert len(padded.words_TB) == len(padded.where_TB) == math.ceil(length / 4) * 4
+        assert torch.equal(padded.words_TB[:length], batch.words_TB)
+        assert (padded.words_TB[length:] == -1).all()
 
 
 def test_sentences_of_a_pool_stand_beside_those_of_like_length(source: BatchSource) -> None:

@@ -24,17 +24,23 @@ MakeTrainer = Callable[..., Trainer]
 DIM = 3
 PENALISED = ("recipe.past_decode_penalty=0.5",)
 FED = torch.tensor([0, 3, -1, 2, 4])
-H = torch.tensor([[[1.0, 3.0], [2.0, 0.0]], [[2.0, 3.0], [9.0, 9.0]], [[2.0, 5.0], [9.0, 9.0]]])
+H = torch.tensor(  # three numbers, since the 2 of a square's gradient would cancel a mean over two
+    [
+        [[1.0, 3.0, 1.0], [2.0, 0.0, 1.0]],
+        [[2.0, 3.0, 1.0], [9.0, 9.0, 9.0]],
+        [[2.0, 5.0, 4.0], [9.0, 9.0, 9.0]],
+    ]
+)
 EXISTS = torch.tensor([[True, True], [True, False], [True, False]])  # three steps of two streams
 
 
 def test_the_activation_penalty_is_the_mean_square_where_there_is_a_word() -> None:
-    squares = [(1 + 9) / 2, (4 + 0) / 2, (4 + 9) / 2, (4 + 25) / 2]
+    squares = [(1 + 9 + 1) / 3, (4 + 0 + 1) / 3, (4 + 9 + 1) / 3, (4 + 25 + 16) / 3]
     assert activation_penalty(H, EXISTS).item() == pytest.approx(sum(squares) / 4)
 
 
 def test_the_temporal_penalty_is_the_mean_square_change_between_words_of_a_stream() -> None:
-    changes = [(1 + 0) / 2, (0 + 4) / 2]
+    changes = [(1 + 0 + 0) / 3, (0 + 4 + 9) / 3]
     assert temporal_penalty(H, EXISTS).item() == pytest.approx(sum(changes) / 2)
 
 

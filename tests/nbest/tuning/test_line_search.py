@@ -179,6 +179,12 @@ def test_a_winner_between_breakpoints_that_all_but_coincide_is_passed_over() -> 
     assert along.errors_I.tolist() == [0.3, 0.2]
 
 
+def test_a_line_reaches_to_the_nearest_bound_on_each_side() -> None:
+    bounds_F = np.array([5.0, 2.0, 1.0])  # for t: −3 to 2, −1 to 3, and none
+    space = Space(np.ones(3), -bounds_F, bounds_F)
+    assert space.reach(np.array([1.0, 1.0, 0.5]), np.array([2.0, -1.0, 0.0])) == (-1.0, 2.0)
+
+
 def test_a_line_that_leaves_the_space_where_it_begins_keeps_its_point() -> None:
     problem = one_list([(0.0, 1.0), (1.0, 0.0)], [2, 0])
     corner_F, outwards_F = np.array([5.0, -5.0]), np.array([1.0, 1.0])

@@ -169,9 +169,28 @@ def test_details_say_what_is_fixed_what_has_no_effect_and_what_runs_into_the_bor
     by_name = {each.feature: each for each in result.details}
     assert [name for name, each in by_name.items() if each.is_fixed] == ["am"]
     assert [n for n, e in by_name.items() if not e.has_effect] == ["flat", "words", "oov"]
+    assert (by_name["flat"].flat_low, by_name["flat"].flat_high) == (0.0, 0.0)
     assert by_name["lm"].at_border
     assert by_name["lm"].weight <= 2.0
     assert not next(e for e in tuned_on(lists, references).details if e.feature == "lm").at_border
+
+
+@pytest.mark.parametrize("ends", ["0:5", "-5:0"])
+def test_a_weight_may_start_at_either_end_of_its_range(ends: str) -> None:
+    low, high = map(float, ends.split(":"))
+    assert low <= tuned_on(*hidden(), ranges=[f"lm={ends}"]).weights.values["lm"] <= high
+
+
+def test_lists_may_differ_only_in_features_that_are_not_tuned() -> None:
+    (first, *others), references = hidden(n_lists=3)
+    rows = [{n: v for n, v in each.features.items() if n != "flat"} for each in first.hypotheses]
+    pairs = zip(first.hypotheses, rows, strict=True)
+    bare = replace(first, hypotheses=tuple(replace(each, features=row) for each, row in pairs))
+    with pytest.raises(
+        DataError, match=r"^x:0: features .*; expected those of the first list: am,"
+    ):
+        tuned_on([bare, *others], references)
+    assert tuned_on([bare, *others], references, tuned="am,lm").error == 0.0
 
 
 def test_an_interval_is_found_for_a_feature_of_any_unit() -> None:

@@ -96,6 +96,7 @@ def test_the_options_make_the_inventory_and_the_corpus_its_normalisation(data: P
     normalisation = Normalisation(lower=True, numbers=True)
     told = {"normalisation": normalisation.to_dict()}
     (data / "corpus.json").write_text(json.dumps(told))
+    (data / "valid.txt").write_text("A zz\n")
     options = {"size": 5, "min_count": 1, "min_char_count": 1, "max_word_length": 7}
     result = vocab(data=data, **options)  # type: ignore[arg-type]  # they are ints
     sentences = [line.split() for line in TRAIN.splitlines()]
@@ -107,6 +108,7 @@ def test_the_options_make_the_inventory_and_the_corpus_its_normalisation(data: P
         max_word_length=7,
         normalisation=normalisation,
     )
+    assert result.splits["valid"].n_oov == 1  # zz
 
 
 def test_the_vocabulary_is_written_where_asked_and_nowhere_else(data: Path) -> None:
@@ -213,7 +215,8 @@ def test_a_pipe_in_the_place_of_out_is_refused_and_not_read(
 
 def test_a_vocabulary_is_written_over_by_the_next(corpus_dir: Path, tmp_path: Path) -> None:
     vocab(data=corpus_dir, out=tmp_path / "vocab.json", size=5)
-    result = vocab(data=corpus_dir, out=tmp_path / "vocab.json")
+    (tmp_path / "link.json").symlink_to("vocab.json")
+    result = vocab(data=corpus_dir, out=tmp_path / "link.json")
     assert load_inventory(tmp_path / "vocab.json") == result.inventory
 
 
@@ -254,6 +257,7 @@ def test_the_words_may_be_those_of_a_list(content: str, data: Path, tmp_path: Pa
     assert result.inventory.counts == (4, 5, 2, 1, 0)  # a thrice, dc and ef are unknown
     assert result.inventory.characters == vocab(data=data).inventory.characters
     assert result.n_unseen == 1
+    assert vocab(data=data, min_count=1).n_unseen == 0  # <unk>, which is not met, is no word
     assert result.splits["valid"].n_oov == 1  # a
 
 

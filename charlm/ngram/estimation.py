@@ -46,7 +46,7 @@ def discounts_of(counts: npt.NDArray[np.int64]) -> Discounts:
     [0, j], as under lmplz's `--discount_fallback`. In 32 bits, as in lmplz: where a discount nearly
     equals its count or a limit, higher precision would give another model.
     """
-    n = np.bincount(counts[(counts > 0) & (counts <= N_DISCOUNTS + 1)], minlength=N_DISCOUNTS + 2)
+    n = np.bincount(counts[counts <= N_DISCOUNTS + 1], minlength=N_DISCOUNTS + 2)
     sizes = n.astype(np.float32)
     if 0.0 in sizes[1 : N_DISCOUNTS + 1]:
         return Discounts(FALLBACK, are_fallback=True)

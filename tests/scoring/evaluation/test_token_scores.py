@@ -180,6 +180,13 @@ def test_an_ngram_model_reads_the_text_as_the_run_beside_it_does(
     assert (alone.n_wasted, of_run.n_wasted, of_ngram.n_wasted) == (0, 0, 1)
 
 
+def test_beside_a_run_an_arpa_file_reads_a_word_that_it_lacks_as_its_unk(run: Path) -> None:
+    Path("other").write_text(ARPA.replace("\ta\n", "\tzz\n"))
+    ((_, first, second),) = asked(run, "lm", "other", texts=["text"])
+    assert first.log10_probs == pytest.approx(OF_ARPA)
+    assert second.log10_probs == pytest.approx([-1.0, -2.0, -0.5, -1.0, -0.5])
+
+
 def test_words_that_only_an_ngram_model_knows_are_counted_text_by_text(run: Path) -> None:
     Path("lm").write_text(ARPA.replace("1=5", "1=6").replace("-2\tb", "-2\tb\n-3\tzz"))
     Path("more").write_text("zz zz a yy <unk> <unk>:zz\n")
@@ -218,6 +225,21 @@ def test_a_file_of_scores_needs_no_text() -> None:
     Path("scores").write_text(SRILM)
     ((scores,),) = asked("scores", texts=[])
     assert scores.words == ("a", "</s>")
+
+
+@pytest.mark.parametrize("content", [SRILM.replace("a", "é"), "0.1 é\n0.1 </s>\n"])
+def test_a_file_of_scores_is_read_in_the_encoding_that_is_said(content: str) -> None:
+    Path("scores").write_text(content, encoding="latin-1")
+    options = MixOptions(("scores",), encoding="latin-1")
+    ((scores,),) = answers(options, kinds=[kind_of("scores")], texts=[], models={})
+    assert scores.words == ("é", "</s>")
+
+
+def test_a_run_reads_a_text_in_the_encoding_that_is_said(run: Path) -> None:
+    Path("text").write_text("é a\n", encoding="latin-1")
+    options = MixOptions((run,), encoding="latin-1", device="cpu", threads=1)
+    ((scores,),) = answers(options, kinds=["run"], texts=["text"], models={})
+    assert scores.words == ("<unk>", "a", "</s>")
 
 
 def test_an_empty_text_is_refused() -> None:

@@ -198,7 +198,8 @@ def test_n_grams_of_a_file_that_claim_more_than_all_leave_a_millionth(tmp_path: 
     words = {("<s>",): (0.0, 1.0), ("a",): (0.25, 1.0), ("b",): (0.25, 1.0), ("</s>",): (0.5, 1.0)}
     path.write_text(arpa(words | {("a", "a"): (0.75, 1.0), ("a", "b"): (0.5, 1.0)}))
     model = read_arpa(path)
-    for same in (entropy_pruned(model, 1e-9), interpolated([model], [1.0])):
+    pruned = [entropy_pruned(model, threshold) for threshold in (0.0, 1e-9)]
+    for same in (*pruned, interpolated([model], [1.0])):
         table, (a, b) = table_of(same), map(same.words.index, "ab")
         assert table[a, b] == pytest.approx((0.4 * (1 - 1e-6), 1.0), rel=1e-9)
         assert table[a,][1] == pytest.approx(1e-6 / 0.5, rel=1e-6)

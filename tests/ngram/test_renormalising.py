@@ -193,6 +193,19 @@ def test_suffixes_that_a_file_does_not_list_are_added_as_it_backs_off_to_them(
     )
 
 
+def test_a_suffix_after_unk_is_added_as_one_after_any_word(tmp_path: Path) -> None:
+    path = tmp_path / "unk.arpa"
+    words = {("<unk>",): (0.25, 1.0), ("<s>",): (0.0, 1.0), ("</s>",): (0.25, 1.0)}
+    more = {("a",): (0.5, 2 / 3), ("a", "<unk>"): (0.5, 0.5), ("a", "<unk>", "a"): (0.75, 1.0)}
+    path.write_text(arpa(words | more))
+    same = interpolated([read_arpa(path)], [1.0])
+    unk, a = map(same.words.index, ("<unk>", "a"))
+    table = table_of(same)
+    assert table[unk, a][0] == pytest.approx(0.5)
+    assert table[a, unk, a][0] == pytest.approx(0.75)
+    assert sums(same) == pytest.approx([1.0] * len(sums(same)), abs=1e-6)
+
+
 def test_n_grams_of_a_file_that_claim_more_than_all_leave_a_millionth(tmp_path: Path) -> None:
     path = tmp_path / "too-much.arpa"
     words = {("<s>",): (0.0, 1.0), ("a",): (0.25, 1.0), ("b",): (0.25, 1.0), ("</s>",): (0.5, 1.0)}

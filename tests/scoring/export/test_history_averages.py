@@ -169,7 +169,7 @@ def test_a_text_in_several_streams_has_nearly_the_same_contexts(vectors: FormVec
 
 
 def test_context_rows_are_the_words_before_each_position(vectors: FormVectors) -> None:
-    closure = closure_of(vectors)
+    closure = closure_of(vectors, order=4)
     grams, ids = grams_of(closure), ngram_ids(IDS)
     histories: list[Gram] = []
     for word in ids.tolist():
@@ -178,7 +178,9 @@ def test_context_rows_are_the_words_before_each_position(vectors: FormVectors) -
             continue
         histories.append(history)
         history = (*history, word)
-    for length, rows in enumerate(context_rows(closure, ids), 1):
+    found = context_rows(closure, ids)
+    assert len(found) == 3
+    for length, rows in enumerate(found, 1):
         shown = [grams[length - 1][row] if row >= 0 else None for row in rows]
         expected = [
             each[-length:] if len(each) >= length and each[-length:] in grams[length - 1] else None
@@ -188,7 +190,7 @@ def test_context_rows_are_the_words_before_each_position(vectors: FormVectors) -
 
 
 def test_a_closure_is_extended_by_n_grams_in_its_own_numbering(vectors: FormVectors) -> None:
-    closure = closure_of(vectors)
+    closure = closure_of(vectors, order=4)
     n_words = len(closure.words)
     before = grams_of(closure)
     new_bigrams = np.array([0 * n_words + 9, 4 * n_words + NGRAM_END, 9 * n_words + 9], np.int64)
@@ -196,12 +198,14 @@ def test_a_closure_is_extended_by_n_grams_in_its_own_numbering(vectors: FormVect
     suffix = np.array([6 * n_words + 9], np.int64)
     trigram = np.array([row * n_words + 9], np.int64)
     additions = [np.empty(0, np.int64), np.concatenate([new_bigrams, suffix]), trigram]
+    additions.append(np.empty(0, np.int64))
     after = grams_of(extended(closure, additions))
     assert set(after[1]) == {*before[1], (0, 9), (4, NGRAM_END), (9, 9), (6, 9)}
     assert set(after[2]) == {*before[2], (5, 6, 9)}
+    assert after[3] == before[3] != []
     assert after[1] == sorted(after[1])
     wanted = extended(closure, additions)
-    for n in (2, 3):
+    for n in (2, 3, 4):
         below = after[n - 2]
         for gram, suffix_row in zip(after[n - 1], wanted.levels[n - 1].suffixes, strict=True):
             assert below[suffix_row] == gram[1:]

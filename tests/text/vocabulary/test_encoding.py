@@ -65,11 +65,12 @@ def test_a_text_without_a_sentence_is_refused(
     assert str(caught.value) == f"{path}: no sentence; expected one a line{note}"
 
 
-def test_decomposed_text_is_trained_on_as_it_is_evaluated(tmp_path: Path) -> None:
-    path = tmp_path / "train.txt"
-    path.write_text("cafe\u0301 caf\u00e9\n")
-    inventory = inventory_of(read_sentences(path, normalisation=Normalisation()))
-    encoded = encode_text(path, inventory, stem=tmp_path / "text")
+@pytest.mark.parametrize("max_tokens", [0, 3])
+def test_a_text_is_encoded_by_the_rules_of_its_vocabulary(tmp_path: Path, max_tokens: int) -> None:
+    path, rules = tmp_path / "train.txt", Normalisation(lower=True)
+    path.write_text("Cafe\u0301 caf\u00e9\n")
+    inventory = inventory_of(read_sentences(path, normalisation=rules), normalisation=rules)
+    encoded = encode_text(path, inventory, stem=tmp_path / "text", max_tokens=max_tokens)
     assert inventory.words[2:] == ("caf\u00e9",)
     assert encoded.ids.tolist() == [2, 2, 0]
 

@@ -24,6 +24,8 @@ def share_of(kept: np.ndarray, word: int) -> float:
 def test_a_word_gives_way_by_how_many_of_its_occurrences_had_a_follower_of_their_own() -> None:
     noise = KneserNeyNoise(IDS, 5, share=0.6)
     assert noise.replaced_share[[A, B, C]] == pytest.approx([0.6 * 2 / 3, 0.6 / 3, 0.6 * 2 / 2])
+    once = KneserNeyNoise(np.array([A, END], np.int32), 4, share=0.6)
+    assert once.replaced_share[[A, B]].tolist() == [0.6, 0.0]  # B is not in the text
 
 
 def test_what_comes_in_its_place_is_drawn_by_how_many_words_it_follows() -> None:

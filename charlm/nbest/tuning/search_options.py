@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan
 from typing import Annotated
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import LARGEST
 from charlm.options import Opt, Seed, as_names
+from charlm.text.io.lines import number_in
 
 LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's language model weights go up to about 20
 
@@ -58,12 +58,9 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     ranges = {}
     for text in texts:
         name, _, ends = text.partition("=")
-        try:
-            first, last = ends.split(":")
-            low, high = float(first or LOW), float(last or HIGH)
-        except ValueError:
-            low, high = nan, nan
-        if not (name and low < high and max(abs(low), abs(high)) <= LARGEST):
+        first, colon, last = ends.partition(":")
+        low, high = number_in(first or LOW), number_in(last or HIGH)
+        if not (name and colon and low < high and max(abs(low), abs(high)) <= LARGEST):
             raise ConfigError(f"--range {text!r:.60}: expected NAME=LOW:HIGH, as nn=0:5, to 1e30")
         if name in ranges:
             raise ConfigError(f"--range {text!r:.60}: {name} stands twice; expected it once")

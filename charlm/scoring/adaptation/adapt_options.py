@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from charlm.errors import ConfigError
 from charlm.options import Opt
+from charlm.text.io.lines import number_in
 
 Adapt = Literal["none", "dynamic", "cache", "both"]
 
@@ -79,13 +80,12 @@ def parsed_rates(text: str, base: Rates, *, mode: Adapt = "both") -> Rates:
     said: dict[str, Any] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, _, digits = part.partition("=")
-        try:
-            said[name.strip()] = float(digits)
-        except ValueError:
+        said[name.strip()] = value = number_in(digits)
+        if value != value:
             raise ConfigError(
                 f"--adapt-rates {part!r:.60}: expected NAME=NUMBER, as "
                 f"{shown_rates('both', base)}, or {CHOOSE}"
-            ) from None
+            )
     rates = rates_of(said, base=base, where="--adapt-rates")
     for name in said:
         if name not in OF_MODE[mode]:

@@ -323,7 +323,17 @@ def test_no_lists_are_refused() -> None:
 def test_ranges_are_read_and_what_is_none_is_refused() -> None:
     assert parse_ranges(["nn=0:", "kn=:2"]) == {"nn": (0.0, 100.0), "kn": (-100.0, 2.0)}
     assert parse_ranges(["nn=0:5", "words=-1e1:.5"]) == {"nn": (0.0, 5.0), "words": (-10.0, 0.5)}
-    for text in ("nn", "nn=1", "nn=5:0", "nn=0:inf", "nn=0:1e31", "=0:1", "nn=0:1:2", "nn=a:b"):
+    for text in (
+        "nn",
+        "nn=1",
+        "nn=5:0",
+        "nn=0:inf",
+        "nn=0:1e31",
+        "=0:1",
+        "nn=0:1:2",
+        "nn=a:b",
+        "nn=1_0:20",
+    ):
         with pytest.raises(ConfigError, match=r"^--range '.*': expected NAME=LOW:HIGH, as nn=0:5"):
             parse_ranges([text])
     with pytest.raises(ConfigError, match=r"^--range 'nn=1:2': nn stands twice; expected it once$"):

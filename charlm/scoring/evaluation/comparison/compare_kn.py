@@ -46,6 +46,8 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
         raise ConfigError(
             f"--vocab {options.vocab}: a model brings its own; give it without --model"
         )
+    if not models:
+        _refuse_idle(options)
     for each in ("train", *([TUNING] if models else []), options.split):
         _require_text(options.data, each)
     if models:
@@ -53,6 +55,14 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
     else:
         groups = (compared_group(_own_inventory(options), (), options=options),)
     return Comparison(options, groups, remarks_on_groups(groups, options))
+
+
+def _refuse_idle(options: CompareKnOptions) -> None:
+    """Refuse what only models use where there are none, since its user believes that it counts."""
+    if options.device not in ("auto", "cpu"):
+        raise ConfigError(f"--device {options.device}: is of models, and none is given; drop it")
+    if options.precision == "bf16":
+        raise ConfigError("--precision bf16: is of models, and none is given; drop it")
 
 
 def _require_text(data: str | Path, split: str) -> None:

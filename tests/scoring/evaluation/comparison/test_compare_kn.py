@@ -176,6 +176,13 @@ def test_a_vocabulary_beside_a_model_is_refused(
     assert str(error.value) == message
 
 
+def test_what_only_models_use_is_refused_without_one(letters: Path, compared: Compare) -> None:
+    with pytest.raises(ConfigError, match="^--precision bf16: is of models, and none is given"):
+        compared(letters, precision="bf16")
+    with pytest.raises(ConfigError, match="^--device cuda: is of models, and none is given"):
+        compared(letters, device="cuda")
+
+
 def test_a_missing_text_is_said_before_anything_is_scored(
     letters: Path, uniform: Path, compared: Compare
 ) -> None:

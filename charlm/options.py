@@ -179,10 +179,17 @@ def check_ranges(options: object) -> None:
             raise ConfigError(f"{opt.flag(name)} {value}: expected {shown_range(opt)}")
 
 
-def as_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    """The names in `a,b` or in a list."""
+def as_names(names: str | Sequence[str], *, option: str) -> tuple[str, ...]:
+    """The names in `a,b` or in a list.
+
+    Raises:
+        ConfigError: something other than "" that holds no name.
+    """
     split = names.split(",") if isinstance(names, str) else names
-    return tuple(name.strip() for name in split if name.strip())
+    found = tuple(name.strip() for name in split if name.strip())
+    if names and not found:
+        raise ConfigError(f"{option} {names!r:.60}: found no name; expected one or more, as a,b")
+    return found
 
 
 def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:

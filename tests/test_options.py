@@ -10,7 +10,7 @@ import pytest
 from mypy import api as mypy
 
 from charlm.errors import ConfigError
-from charlm.options import Opt, fields_of, keywords
+from charlm.options import Opt, as_names, fields_of, keywords
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,14 @@ def test_a_number_out_of_its_range_is_one_line(option: dict[str, float], message
     with pytest.raises(ConfigError) as caught:
         toy(**option)  # type: ignore[arg-type]
     assert str(caught.value) == message
+
+
+def test_names_with_commas_are_refused_only_where_there_is_none() -> None:
+    assert as_names("", option="--tuned") == as_names((), option="--tuned") == ()
+    assert as_names(" am, nn,", option="--tuned") == ("am", "nn")
+    with pytest.raises(ConfigError) as caught:
+        as_names(",", option="--tuned")
+    assert str(caught.value) == "--tuned ',': found no name; expected one or more, as a,b"
 
 
 def test_the_fields_are_in_the_order_in_which_they_are_written_down() -> None:

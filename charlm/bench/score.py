@@ -106,14 +106,14 @@ def _lists(
     options: ScoreBenchOptions, text: HypothesisText, *, forms: FormCache
 ) -> list[list[Ids]]:
     """The form ids of the hypotheses of whole lists, until there are as many as asked for."""
-    source, most = Source(options.path, columns=as_names(options.columns)), options.max_hypotheses
+    source = Source(options.path, columns=as_names(options.columns, option="--columns"))
     found: list[list[Ids]] = []
     n_hypotheses = 0
     with open_lists(source, name="" if options.format == "auto" else options.format) as (_, lists):
         for nbest in lists:
             found.append([forms.ids(text.read(each.words)) for each in nbest.hypotheses])
             n_hypotheses += len(nbest.hypotheses)
-            if most and n_hypotheses >= most:
+            if 0 < options.max_hypotheses <= n_hypotheses:
                 break
     if not n_hypotheses:
         raise DataError(f"{options.path}: no hypothesis; expected a list of some")

@@ -46,7 +46,7 @@ class SearchOptions:
     @property
     def tuned_names(self) -> tuple[str, ...]:
         """The features whose weights are tuned; empty: all."""
-        return as_names(self.tuned)
+        return as_names(self.tuned, option="--tuned")
 
 
 def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:

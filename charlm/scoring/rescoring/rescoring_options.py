@@ -331,7 +331,7 @@ class ListOptions(RescoringOptions):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        return as_names(self.columns)
+        return as_names(self.columns, option="--columns")
 
     @property
     def feature_files(self) -> dict[str, Path]:

@@ -152,7 +152,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
         raise ConfigError(
             f"--split {options.split}: expected --data DIR, of which it is a part; drop it"
         )
-    require_one_stdin([train, lm, *files])
+    require_one_stdin([train, lm, options.vocab, *files])
     require_texts(files)  # else missed only when the model is made
     if files or data is not None:
         return

@@ -57,7 +57,7 @@ def vocabulary_or_list_at(path: str | Path) -> Inventory:
     Raises:
         DataError: as `vocabulary_at` and `read_word_list`.
     """
-    if not Path(path).is_fifo():  # which can be read but once, and is a list
+    if str(path) != "-" and not Path(path).is_fifo():  # read but once, and as a list
         if not Path(path).is_file():
             return vocabulary_at(path)
         with open_bytes(path) as file:

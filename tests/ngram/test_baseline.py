@@ -300,6 +300,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"train": "t", "start": "x"}, r"^start: found 'x'; expected one of 'lmplz', 'srilm' or None$"),
     ({"train": "t", "split": "valid"}, r"^--split valid: expected --data DIR, of which it is a pa"),
+    ({"train": "-", "vocab": "-", "files": ["x"]}, r"^standard input: named twice"),
     ({"lm": "-", "files": ["-"]}, r"^standard input: named twice; expected it once"),
     (
         {"lm": "m", "order": 3},

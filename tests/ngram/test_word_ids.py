@@ -1,10 +1,12 @@
 """Words of n-gram models, numbered as in lmplz, and sentences as their numbers."""
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from charlm.errors import DataError
 from charlm.ngram.word_ids import (
     MARKS,
     WordIds,
@@ -35,6 +37,24 @@ def test_a_list_of_words_may_begin_with_a_label_of_noise(tmp_path: Path) -> None
     path = tmp_path / "words"
     path.write_text("{breath}\nwe\n")
     assert vocabulary_or_list_at(path).words == ("</s>", "<unk>", "{breath}", "we")
+
+
+def test_a_list_of_words_may_come_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("we\n"))
+    assert vocabulary_or_list_at("-").words == ("</s>", "<unk>", "we")
+
+
+def test_a_vocabulary_in_a_pipe_is_called_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    VOCABULARY.save(tmp_path / "vocab.json")
+    monkeypatch.setattr("sys.stdin", (tmp_path / "vocab.json").open())
+    with pytest.raises(DataError) as error:
+        vocabulary_or_list_at("-")
+    assert str(error.value) == (
+        "standard input: looks like JSON; expected words, one a line; of what `charlm vocab` "
+        "writes, give the file's name to --vocab"
+    )
 
 
 @pytest.mark.parametrize("closed", [False, True])

@@ -154,8 +154,10 @@ def vocabulary_at(path: str | Path) -> Inventory:
     """The inventory of a vocabulary file, or of a run directory.
 
     Raises:
-        DataError: as `load_inventory`; a folder without a vocabulary.
+        DataError: as `load_inventory`; a folder without a vocabulary; standard input.
     """
+    if str(path) == "-":  # which some commands would read twice
+        raise DataError("standard input: expected the name of what `charlm vocab` writes")
     if not Path(path).is_dir():
         return load_inventory(path)
     if not (Path(path) / VOCABULARY).is_file():

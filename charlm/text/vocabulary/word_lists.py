@@ -5,6 +5,7 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD
+from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
 
 MARK = re.compile(rf"{START_WORD}|{END_WORD}|{UNK_WORD}", re.IGNORECASE)  # `<UNK>` is Kaldi's
@@ -21,17 +22,23 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
     Raises:
         DataError: no word, or a line with anything but a number after its word.
     """
+    name = display_name(path)
     rows = [(n, line, words) for n, line in read_lines(path) if (words := split_words(line))]
     has_numbers = bool(rows) and _is_numbered(rows[0][2])
     for number, line, words in rows:
         if has_numbers and not _is_numbered(words):
             raise DataError(
-                f"{path}:{number}: found {line!r:.60}; expected a word and its number, as the "
+                f"{name}:{number}: found {line!r:.60}; expected a word and its number, as the "
                 "lines before it have them"
+            )
+        if len(words) > 1 and rows[0][2] == ["{"]:  # in a pipe, or given to --words
+            raise DataError(
+                f"{name}: looks like JSON; expected words, one a line; of what `charlm vocab` "
+                "writes, give the file's name to --vocab"
             )
         if len(words) > 1 and not has_numbers:
             raise DataError(
-                f"{path}:{number}: found {line!r:.60}; expected one word a line, or Kaldi's "
+                f"{name}:{number}: found {line!r:.60}; expected one word a line, or Kaldi's "
                 "words.txt; cut the columns behind the words off"
             )
     found = dict.fromkeys(words[0] for _, _, words in rows)
@@ -41,7 +48,7 @@ def read_word_list(path: str | Path) -> tuple[str, ...]:
         if not (MARK.fullmatch(word) or (has_numbers and GRAPH_MARK.fullmatch(word)))
     )
     if not listed:
-        raise DataError(f"{path}: no word; expected one a line, or Kaldi's words.txt")
+        raise DataError(f"{name}: no word; expected one a line, or Kaldi's words.txt")
     return listed
 
 

@@ -311,3 +311,7 @@ def test_a_vocabulary_is_found_in_a_file_and_in_a_run(tmp_path: Path) -> None:
         DataError, match=r"empty: no vocab.json in it; expected a vocabulary's file"
     ):
         vocabulary_at(tmp_path / "empty")
+    with pytest.raises(
+        DataError, match="^standard input: expected the name of what `charlm vocab`"
+    ):
+        vocabulary_at("-")

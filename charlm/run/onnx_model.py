@@ -169,7 +169,7 @@ def require_no_torch(path: str | Path, options: Any) -> None:
     given["--unnormalised, nor weights tuned with it"] = getattr(options, "unnormalised", False)
     given["--adapt"] = getattr(options, "adapt", "none") != "none"
     at = getattr(options, "at", None)
-    given[f"--at {','.join(as_names(at or '', option='--at'))}"] = at is not None
+    given[f"--at {','.join(as_names(at or '', option='--at'))}".strip()] = at is not None
     device, precision = options.device, getattr(options, "precision", "auto")
     given[f"--device {device}"] = device not in ("auto", "cpu")
     given[f"--precision {precision}"] = precision == "bf16"

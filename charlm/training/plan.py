@@ -87,7 +87,7 @@ def make_plan(options: TrainOptions) -> Plan:
     """
     data, folder = Path(options.data), run_folder(options)
     init = Path(options.init) if options.init else None
-    if init and options.arch:
+    if init and options.arch is not None:
         raise ConfigError(
             f"--arch {options.arch}: with --init the model is that of {init}; leave one out"
         )

@@ -190,6 +190,7 @@ for command in (["score", text], ["nn", "cat"], ["surprisal", text]):
             "--at char-cnn,all; leave",
         ),
         (lambda folder, text: charlm.load(folder).neighbours("cat", at="char-cnn"), "--at"),
+        (lambda folder, text: charlm.neighbours("cat", model=folder, at=""), "--at; leave"),
     ],
 )
 def test_what_only_a_run_can_do_is_refused(

@@ -259,6 +259,7 @@ def test_before_its_first_checkpoint_it_needs_the_very_model(
             {"arch": "char-small"},
             "--arch char-small: with --init the model is that of {first}; leave one out",
         ),
+        ({"arch": ""}, "--arch : with --init the model is that of {first}; leave one out"),
         (
             {"overrides": ("context.dim=6",)},
             "--init {first}: context.layers.0.weight_ih_l0 has 20 by 7 numbers there and 24 by 7 "
@@ -270,7 +271,7 @@ def test_before_its_first_checkpoint_it_needs_the_very_model(
             "same parts; leave out --set of encoder, context and output",
         ),
     ],
-    ids=["a preset beside it", "another width", "another layer"],
+    ids=["a preset beside it", "an empty one", "another width", "another layer"],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_written(
     train_toy: TrainToy, first: LoadedRun, tmp_path: Path, options: dict[str, Any], message: str

@@ -103,7 +103,8 @@ def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
             found = (
                 "n-gram models alone, which do not adapt; give a run by --model, or leave it out"
             )
-        raise ConfigError(f"--adapt: found {found}")
+        option = "--adapt" if options.adapt != "none" else "--adapt-rates"
+        raise ConfigError(f"{option}: found {found}")
     from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
 
     return partial(

@@ -350,6 +350,8 @@ def test_what_does_not_adapt_is_refused(measure: Measure, run: Path, tmp_path: P
     text = text_of(tmp_path, "a")
     with pytest.raises(ConfigError, match="--adapt: found --entropy, .*; leave either out"):
         measure(text, run, adapt="cache", entropy=True)
+    with pytest.raises(ConfigError, match="^--adapt-rates: found --entropy"):
+        measure(text, run, adapt_rates="rate=1", entropy=True)
     with pytest.raises(
         ConfigError, match="--adapt: found n-gram models alone.*; give a run by --m"
     ):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output
 from charlm.cli.command import command
+from charlm.errors import ConfigError
 from charlm.options import Opt, require_one_stdin
 from charlm.text.corpus.tokens import visible
 from charlm.text.io.paths import require_there
@@ -51,6 +52,8 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     from charlm.nbest.unknown_words import unknown_words
     from charlm.text.vocabulary.build_vocabulary import vocab as build
 
+    if options.against and options.morphs is not None and options.out is None and not as_json:
+        raise ConfigError("--morphs: says nothing beside --against; drop it, or give --out")
     require_one_stdin([*options.against, options.words, options.morphs])
     require_there(options.against)  # else missed when the corpus has been counted
     result = build(options)

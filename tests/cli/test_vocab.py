@@ -143,6 +143,13 @@ def test_a_missing_text_to_hold_against_a_vocabulary_is_missed_before_it_is_made
     assert not Path("v.json").exists()
 
 
+def test_morphs_that_would_not_be_seen_are_refused() -> None:
+    result = run("--data", "corpus", "--against", "corpus/test.txt", "--morphs", "m.txt")
+    assert result.stderr == (
+        "charlm: --morphs: says nothing beside --against; drop it, or give --out\n"
+    )
+
+
 def test_texts_held_against_a_vocabulary_get_a_rule_for_their_unknown_words() -> None:
     Path("hyps.txt").write_text("CCCC Ee Bbbbb a b zzz zzz\n")
     printed = run("--data", "corpus", "--against", "hyps.txt")

@@ -88,6 +88,8 @@ def _fitted(value: Any, kind: Any) -> Any:
         return MISFIT if any(MISFIT in pair for pair in pairs) else dict(pairs)
     if kind in (int, float):
         return _number(value, kind)
+    if kind is bool and str(getattr(value, "dtype", "")) == "bool" and not value.shape:  # NumPy's
+        return bool(value)
     if origin is Literal:
         fits = isinstance(value, str) and value in inner
     elif origin is Callable:

@@ -162,6 +162,7 @@ def taken(
     files: str | Path | Sequence[str | Path] = (),
     n: int = 0,
     rate: float = 0.0,
+    lower: bool = False,
     beside: Mapping[str, str | Path] | None = None,
 ) -> dict[str, object]:
     return locals()
@@ -180,6 +181,7 @@ def taken(
         ("n", np.int64(3), 3),
         ("rate", 1, 1.0),
         ("rate", np.float32(0.5), 0.5),
+        ("lower", np.True_, True),
         ("beside", {"am": Path("a")}, {"am": Path("a")}),
         ("beside", None, None),
     ],

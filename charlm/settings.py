@@ -45,6 +45,7 @@ InputFile = Annotated[str, STORED]
 BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")  # the point of .5, which JSON writes as 0.5
 MAX_LIST = 64
 LARGEST = 3e38  # value that fits in a float32, as torch wants it
+MOST_HINTS = 4  # names that end alike: of more, as of all that end in `type`, a list is no help
 MAX_DEPTH = 16  # of parts within parts
 MAX_NESTING = 64  # of JSON values: far below Python's recursion limit
 
@@ -175,7 +176,8 @@ def hint(wrong: object, names: Iterable[str]) -> str:
         by_last.setdefault(_plain(name.rpartition(".")[2]), []).append(name)
     plain = _plain(str(wrong)[:60])
     near = [plain] if plain in by_last else get_close_matches(plain, by_last, n=1)
-    return f"did you mean {' or '.join(by_last[near[0]])}? " if near else ""
+    found = by_last[near[0]] if near else []
+    return f"did you mean {' or '.join(found)}? " if 0 < len(found) <= MOST_HINTS else ""
 
 
 def _plain(name: str) -> str:

@@ -86,6 +86,10 @@ def test_all_defaults_are_filled_in(inventory: Inventory) -> None:
             "expected one of encoder, context, output, or recipe",
         ),
         (
+            {"type": 3, "recipe": {name: {"type": "x"} for name in ("optimiser", "schedule")}},
+            "unknown part 'type'; expected one of encoder, context, output, or recipe",
+        ),
+        (
             {"q": 3, "recipe": None},
             "unknown part 'q'; expected one of encoder, context, output, or recipe",
         ),

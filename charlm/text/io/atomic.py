@@ -122,6 +122,8 @@ def _is_held(name: Path) -> bool:
         descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return False
+    except IsADirectoryError:
+        return True
     except PermissionError:
         name.lstat()  # raises where it is the folder that may not be looked into
         return True  # another user's, whether he still writes or not

@@ -131,6 +131,12 @@ def test_a_file_can_be_handed_in_at_a_folder_that_may_not_be_read(
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"new"}
 
 
+def test_a_folder_in_the_place_of_the_neighbour_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / ".file.partial").mkdir()
+    write_bytes(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
 def test_a_folder_that_is_missing_is_told_by_the_name_that_was_asked_for(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         write_bytes(tmp_path / "missing" / "file", b"new")

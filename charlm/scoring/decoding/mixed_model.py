@@ -47,6 +47,10 @@ class MixedModel(StatefulModel):
                 )
         steps = _MixedSteps([each._steps for each in models], shares)
         super().__init__(steps, speller=first.speller)
+        self._n_models = len(models)
+
+    def __repr__(self) -> str:
+        return f"<charlm mixture of {self._n_models} models, {len(self.words)} words>"
 
 
 def _speller_of(model: StatefulModel) -> str | None:

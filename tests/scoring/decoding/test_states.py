@@ -370,6 +370,7 @@ def bigrams(*order: str, seed: int) -> tuple[StatefulModel, dict[str, dict[str, 
 def test_models_that_number_their_words_in_other_orders_mix_word_by_word(asks: bool) -> None:
     (one, p), (other, q) = bigrams("a", "b", "c", seed=1), bigrams("c", "a", "b", seed=2)
     model = MixedModel([one, other], [0.3, 0.7])
+    assert repr(model) == "<charlm mixture of 2 models, 5 words>"
     state, before = model.start(), "</s>"
     for word in ("b", "c", "zz", "a", "b"):
         known = word if word in model.words else "<unk>"

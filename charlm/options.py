@@ -197,6 +197,12 @@ def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
+def require_data(data: str | Path | None, split: str | None) -> None:
+    """Raise ConfigError for a split of no corpus directory."""
+    if data is None and split is not None:
+        raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
+
+
 def require_one_stdin(paths: Iterable[object]) -> None:
     """Raise ConfigError if standard input is named twice: it can be read only once."""
     if [str(path) for path in paths].count("-") > 1:

@@ -34,7 +34,7 @@ from charlm.ngram.source import (
 )
 from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.ngram.word_ids import text_in, vocabulary_or_list_at
-from charlm.options import keywords, require_one_stdin, several
+from charlm.options import keywords, require_data, require_one_stdin, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
@@ -148,10 +148,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
         raise ConfigError("expected one of --train TEXT, --lm MODEL, or --data DIR alone")
     if files and data is not None:
         raise ConfigError("found both files and --data; expected one of them; give either")
-    if options.split is not None and data is None:
-        raise ConfigError(
-            f"--split {options.split}: expected --data DIR, of which it is a part; drop it"
-        )
+    require_data(data, options.split)
     require_one_stdin([train, lm, options.vocab, *files])
     require_texts(files)  # else missed only when the model is made
     if files or data is not None:

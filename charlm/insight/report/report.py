@@ -14,7 +14,7 @@ from charlm.insight.report.charts import charts_of
 from charlm.insight.report.content import content_of
 from charlm.insight.report.tables import Json
 from charlm.insight.report_options import ReportOptions
-from charlm.options import keywords
+from charlm.options import keywords, require_data
 from charlm.run.fonts import drawable
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import write_bytes
@@ -109,10 +109,8 @@ def _check(options: ReportOptions) -> None:
 def _refuse_idle_options(options: ReportOptions) -> None:
     """Refuse options that would change nothing in what is written."""
     picture, pictures, at, filter = options.picture, options.pictures, options.at, options.filter
-    if options.data is None and options.split != ReportOptions.split:
-        raise ConfigError(
-            f"--split {options.split}: expected --data DIR, of which it is a part; drop it"
-        )
+    if options.split != ReportOptions.split:
+        require_data(options.data, options.split)
     if options.data is not None and picture is not None and picture not in OF_A_TEXT:
         raise ConfigError(
             f"--data {options.data}: is for the page and the pictures {', '.join(OF_A_TEXT)}; "

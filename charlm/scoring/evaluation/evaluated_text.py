@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import require_one_stdin, several
+from charlm.options import require_data, require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, Trained
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
@@ -49,8 +49,7 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
         raise ConfigError(f"found {found}; expected one of them; give either")
     if data is not None:
         return [split_path(data, split or SPLIT)]
-    if split is not None:
-        raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
+    require_data(data, split)
     require_one_stdin(files)
     require_texts(files)
     return files

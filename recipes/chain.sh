@@ -60,12 +60,14 @@ require_same_texts() {
 import hashlib, pathlib, sys
 
 source, out = map(pathlib.Path, sys.argv[1:])
+if out.samefile(source):
+    sys.exit(f"run: {out}: holds the texts, and results would lie among them; name another folder with OUT")
 found = ""
 for name in ("train.txt", "valid.txt", "test.txt"):
     with open(source / name, "rb") as file:
         found += f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n"
 kept = out / "texts.sha256"
-if not kept.exists():
+if not kept.exists() or [*out.iterdir()] == [kept]:  # no result is there yet
     kept.write_text(found)
 elif kept.read_text() != found:
     sys.exit(f"run: {out}: its results are of other texts than {source}; name another folder with OUT")

@@ -259,11 +259,27 @@ def test_a_corpus_made_of_other_texts_is_not_gone_on_with(
     (tmp_path / "set" / "all_stories.tok").touch()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "texts.sha256").write_text("of other texts\n")
+    (tmp_path / "out" / "vocab.json").touch()
     done = tree.run(script, f"{tmp_path}/set", OUT=f"{tmp_path}/out")
     assert (done.returncode, commands_shown(done)) == (1, [])
     assert done.stderr.splitlines()[-1] == (
         f"run: {tmp_path}/out: its results are of other texts than {folder}; "
         "name another folder with OUT"
+    )
+
+
+def test_an_out_without_results_takes_other_texts_but_is_not_their_folder(
+    tree: Tree, tmp_path: Path
+) -> None:
+    folder = texts(tmp_path / "cs")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "texts.sha256").write_text("of texts with which nothing came out\n")
+    asked = f'. "$setup_root/recipes/chain.sh"; require_same_texts "{folder}"'
+    assert tree.set_up(f'{asked} "{tmp_path}/out"').returncode == 0
+    assert "train.txt" in (tmp_path / "out" / "texts.sha256").read_text()
+    assert tree.set_up(f'{asked} "{folder}"').stderr.splitlines()[-1] == (
+        f"run: {folder}: holds the texts, and results would lie among them; name another folder "
+        "with OUT"
     )
 
 

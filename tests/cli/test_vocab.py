@@ -144,10 +144,12 @@ def test_a_missing_text_to_hold_against_a_vocabulary_is_missed_before_it_is_made
 
 
 def test_morphs_that_would_not_be_seen_are_refused() -> None:
-    result = run("--data", "corpus", "--against", "corpus/test.txt", "--morphs", "m.txt")
-    assert result.stderr == (
+    Path("m.txt").write_text("bbbbb\tbb bbb\n")
+    arguments = ("--data", "corpus", "--against", "corpus/test.txt", "--morphs", "m.txt")
+    assert run(*arguments).stderr == (
         "charlm: --morphs: says nothing beside --against; drop it, or give --out\n"
     )
+    assert run(*arguments, "--out", "v.json").exit_code == run(*arguments, "--json").exit_code == 0
 
 
 def test_texts_held_against_a_vocabulary_get_a_rule_for_their_unknown_words() -> None:

@@ -15,6 +15,7 @@ from charlm.settings import (
     Settings,
     build_part,
     checked,
+    hint,
     options_of,
     shown,
 )
@@ -301,3 +302,10 @@ def test_a_part_that_may_be_missing_is_none() -> None:
 def test_another_families_part_is_checked_like_any() -> None:
     with pytest.raises(ConfigError, match=r"^unknown shape 'x'; expected one of dated$"):
         build_part(WALL, {"type": "painted", "shape": {"type": "x"}}, leading=[7, "north"])
+
+
+@pytest.mark.parametrize(
+    ("places", "told"), [("abcd", "did you mean a.dim or b.dim or c.dim or d.dim? "), ("abcde", "")]
+)
+def test_a_hint_lists_at_most_four_names_that_end_alike(places: str, told: str) -> None:
+    assert hint("dim", [f"{place}.dim" for place in places]) == told

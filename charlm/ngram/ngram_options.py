@@ -61,8 +61,8 @@ class NgramOptions:
         str | Path | None,
         Opt(
             "Vocabulary whose text normalisation applies, and outside which every word is <unk>; "
-            "or a list of words (as for `charlm vocab --words`). With --lm it is of the texts "
-            "alone, and the model that is written keeps its words.",
+            "or a list of words (as for `charlm vocab --words`; - is standard input). With --lm it "
+            "is of the texts alone, and the model that is written keeps its words.",
             metavar="FILE|RUN",
         ),
     ] = None

@@ -13,6 +13,7 @@ from charlm.cli import output, perplexities
 from charlm.cli.command import Results, command
 from charlm.ngram.ngram_options import NgramOptions
 from charlm.options import Opt
+from charlm.text.io.files import display_name
 
 if TYPE_CHECKING:
     from charlm.ngram.source import ModelInfo
@@ -83,7 +84,7 @@ def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
     """The vocabulary of a perplexity: over another one it is another figure."""
     vocabulary = options.vocab or options.spelling_run
     if vocabulary is not None:
-        return f"words: those of {vocabulary}; comparable with runs that have them"
+        return f"words: those of {display_name(vocabulary)}; comparable with runs that have them"
     return (
         f"words: all types of {info.source}; a run that reads rare ones as <unk> has fewer, and is "
         "comparable only with --vocab RUN"

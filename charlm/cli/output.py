@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from charlm.errors import first_few
 from charlm.text.corpus.tokens import visible
+from charlm.text.io.files import display_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -171,8 +172,8 @@ def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) 
     if labels:
         named = first_few([visible(f"{label:.60}") for label in labels], most=4)
         say(
-            f"note: {words}: labels of noise that {text} lacks are left out ({len(labels)}), so "
-            f"that no model reads them: {named}"
+            f"note: {display_name(str(words))}: labels of noise that {text} lacks are left "
+            f"out ({len(labels)}), so that no model reads them: {named}"
         )
 
 

@@ -197,6 +197,7 @@ def test_sentences_without_marks_have_their_words_as_denominator() -> None:
             "words: all types of c/train.txt; a run that reads rare ones as <unk> has fewer, and ",
         ),
         (["--vocab", "v.json"], "words: those of v.json; comparable with runs that have them"),
+        (["--vocab", "-"], "words: those of standard input; comparable with runs that have them"),
         (
             ["--vocab", "words.txt"],
             "note: words.txt: labels of noise that c/train.txt lacks are left out (1), so that no "
@@ -213,5 +214,7 @@ def test_it_is_told_in_which_words_a_perplexity_is(
         Path(f"c/{split}.txt").write_text("a b a b c\n" * 4 + "d\n")
     assert CliRunner().invoke(app, ["vocab", "--data", "c", "--out", "v.json"]).exit_code == 0
     Path("words.txt").write_text("a 1\nb 2\n!SIL 3\n")
-    result = CliRunner().invoke(app, ["ngram", "--data", "c", "--order", "1", *options])
+    result = CliRunner().invoke(
+        app, ["ngram", "--data", "c", "--order", "1", *options], input="a\nb\n"
+    )
     assert [line for line in result.stderr.splitlines() if line.startswith(told)]

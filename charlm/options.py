@@ -197,6 +197,19 @@ def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
+def beyond_cpu(options: Any) -> str:
+    """The option that asks for what only runs can use, a GPU or bf16; "" if none does."""
+    if options.device not in ("auto", "cpu"):
+        return f"--device {options.device}"
+    return "--precision bf16" if getattr(options, "precision", "auto") == "bf16" else ""
+
+
+def require_cpu(options: Any) -> None:
+    """Raise ConfigError if options without a run ask for what only runs can use."""
+    if beyond := beyond_cpu(options):
+        raise ConfigError(f"{beyond}: found no --model, and only models use it; drop it")
+
+
 def require_data(data: str | Path | None, split: str | None) -> None:
     """Raise ConfigError for a split of no corpus directory."""
     if data is None and split is not None:

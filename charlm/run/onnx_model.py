@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import as_names
+from charlm.options import as_names, beyond_cpu
 from charlm.run.exported_folder import ENCODE, STEP, load_exported
 from charlm.run.folder import EXPORT, learned_single_sentences
 from charlm.text.corpus.tokens import UNK, UNK_WORD
@@ -170,9 +170,8 @@ def require_no_torch(path: str | Path, options: Any) -> None:
     given["--adapt"] = getattr(options, "adapt", "none") != "none"
     at = getattr(options, "at", None)
     given[f"--at {','.join(as_names(at or '', option='--at'))}".strip()] = at is not None
-    device, precision = options.device, getattr(options, "precision", "auto")
-    given[f"--device {device}"] = device not in ("auto", "cpu")
-    given[f"--precision {precision}"] = precision == "bf16"
+    beyond = beyond_cpu(options)
+    given[beyond] = beyond
     for option, is_given in given.items():
         if is_given:
             raise ConfigError(

@@ -13,7 +13,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.load import listed_ngram
 from charlm.notebook import ColouredWords, coloured_html
-from charlm.options import keywords
+from charlm.options import beyond_cpu, keywords
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
@@ -114,11 +114,11 @@ def sample(options: SampleOptions) -> Sample:
 
 
 def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sample:
+    beyond = beyond_cpu(options)
     others = {
         "--model": options.model is not None,
         "--open-vocabulary": options.open_vocabulary,
-        f"--device {options.device}": options.device not in ("auto", "cpu"),
-        f"--precision {options.precision}": options.precision == "bf16",
+        beyond: beyond,
     }
     for other, is_given in others.items():
         if is_given:

@@ -10,7 +10,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.source import parse_pruning
-from charlm.options import keywords, several
+from charlm.options import keywords, require_cpu, several
 from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions
 from charlm.scoring.evaluation.comparison.comparison_table import compared_group
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
@@ -47,7 +47,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
             f"--vocab {options.vocab}: a model brings its own; give it without --model"
         )
     if not models:
-        _refuse_idle(options)
+        require_cpu(options)
     for each in ("train", *([TUNING] if models else []), options.split):
         _require_text(options.data, each)
     if models:
@@ -55,14 +55,6 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
     else:
         groups = (compared_group(_own_inventory(options), (), options=options),)
     return Comparison(options, groups, remarks_on_groups(groups, options))
-
-
-def _refuse_idle(options: CompareKnOptions) -> None:
-    """Refuse what only models use where there are none, since its user believes that it counts."""
-    if options.device not in ("auto", "cpu"):
-        raise ConfigError(f"--device {options.device}: is of models, and none is given; drop it")
-    if options.precision == "bf16":
-        raise ConfigError("--precision bf16: is of models, and none is given; drop it")
 
 
 def _require_text(data: str | Path, split: str) -> None:

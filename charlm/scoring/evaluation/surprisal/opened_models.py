@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
 from charlm.ngram.load import load_ngram
-from charlm.options import several
+from charlm.options import require_cpu, several
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.run.which import which_run
@@ -86,6 +86,8 @@ def opened_models(
     lm_paths = [Path(path) for path in several(options.lm)]
     if not paths and not lm_paths:
         paths = [which_run(None)]
+    if not paths:
+        require_cpu(options)
     names = _names(paths, lm_paths)
     runs = [
         _opened(path, name=name, options=options, adapting=adapting)

@@ -19,6 +19,7 @@ from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import MixedScorer, NgramScorer, SameWords
 from charlm.nbest.weights import Origin, load_weights
 from charlm.ngram.load import load_ngram
+from charlm.options import require_cpu
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import load_info
 from charlm.run.onnx_model import OnnxModel, require_no_torch
@@ -203,6 +204,8 @@ def _check(options: RescoringOptions) -> None:
         raise ConfigError(
             f"{option}: found {found}; expected several; give --lm or another --model"
         )
+    if not options.models:
+        require_cpu(options)
     if options.open_vocabulary and not options.models:
         raise ConfigError(
             f"{_who_spells(options)}: found no --model; expected a run with a speller"

@@ -177,9 +177,11 @@ def test_a_vocabulary_beside_a_model_is_refused(
 
 
 def test_what_only_models_use_is_refused_without_one(letters: Path, compared: Compare) -> None:
-    with pytest.raises(ConfigError, match="^--precision bf16: is of models, and none is given"):
+    with pytest.raises(ConfigError, match="^--precision bf16: found no --model, and only models"):
         compared(letters, precision="bf16")
-    with pytest.raises(ConfigError, match="^--device cuda: is of models, and none is given"):
+    with pytest.raises(
+        ConfigError, match="^--device cuda: found no --model, and only models use it"
+    ):
         compared(letters, device="cuda")
 
 

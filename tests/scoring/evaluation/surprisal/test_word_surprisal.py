@@ -231,6 +231,8 @@ def test_an_open_vocabulary_spells_what_is_unknown(
         assert totals(table, k) == pytest.approx([expected], abs=1e-5)
     with pytest.raises(ConfigError, match=r"has no speller, nor the words of a run that has"):
         charlm.surprisal(path, lm=[arpa], open_vocabulary=True)
+    with pytest.raises(ConfigError, match="^--precision bf16: found no --model, and only models"):
+        charlm.surprisal(path, lm=[arpa], precision="bf16")
 
 
 def test_what_there_is_to_mind_is_noted(

@@ -140,6 +140,10 @@ def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run
             "--open-vocabulary: found no --model; expected a run with a speller",
         ),
         (
+            {"models": [], "device": "cuda"},
+            "--device cuda: found no --model, and only models use it; drop it",
+        ),
+        (
             {"models": [], "context": "previous"},
             "--context previous: found no --model; expected one, since n-gram models begin every "
             "sentence anew; drop it",

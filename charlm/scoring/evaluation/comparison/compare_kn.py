@@ -35,7 +35,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
 
     Raises:
         ConfigError: an option that does not exist or a number out of range; one run given twice;
-            both runs and a vocabulary.
+            both runs and a vocabulary; a GPU or bf16 without a run.
         DataError: a text or run that is not as expected; a model that gives no finite numbers.
     """
     prune = parse_pruning(options.prune)

@@ -13,7 +13,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.load import listed_ngram
 from charlm.notebook import ColouredWords, coloured_html
-from charlm.options import beyond_cpu, keywords
+from charlm.options import keywords, require_cpu
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
@@ -114,17 +114,10 @@ def sample(options: SampleOptions) -> Sample:
 
 
 def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sample:
-    beyond = beyond_cpu(options)
-    others = {
-        "--model": options.model is not None,
-        "--open-vocabulary": options.open_vocabulary,
-        beyond: beyond,
-    }
-    for other, is_given in others.items():
-        if is_given:
-            raise ConfigError(
-                f"{other}: says nothing of the n-gram model of --lm; drop one of them"
-            )
+    if options.model is not None or options.open_vocabulary:
+        other = "--open-vocabulary" if options.model is None else "--model"
+        raise ConfigError(f"{other}: says nothing of the n-gram model of --lm; drop one of them")
+    require_cpu(options)
     model = listed_ngram(path)
     plan = SentencePlan(
         seed=options.seed,

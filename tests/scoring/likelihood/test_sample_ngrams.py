@@ -62,8 +62,8 @@ def test_unk_is_never_drawn_where_it_is_not_wanted(arpa: Path) -> None:
         ({"prefix": "a </s> b"}, "--prefix 'a </s> b': found </s> within a line; expected one"),
         ({"model": "exp/first"}, "--model: says nothing of the n-gram model of --lm"),
         ({"open_vocabulary": True}, "--open-vocabulary: says nothing of the n-gram model of --lm"),
-        ({"device": "cuda"}, "--device cuda: says nothing of the n-gram model of --lm"),
-        ({"precision": "bf16"}, "--precision bf16: says nothing of the n-gram model of --lm"),
+        ({"device": "cuda"}, "--device cuda: found no --model, and only models use it"),
+        ({"precision": "bf16"}, "--precision bf16: found no --model, and only models use it"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(

@@ -6,7 +6,7 @@ only shared code is that of encoders within an encoder.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal, Union
+from typing import Literal, NamedTuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -138,6 +138,14 @@ class Context(nn.Module, ABC):
         return torch.cat(blocks), state
 
 
+class WordSample(NamedTuple):
+    """Words that stand for all of the vocabulary in a sum over it."""
+
+    words_K: Tensor  # each once, then repeats that count nothing
+    log_weights_K: Tensor  # log of how often each counts
+    own_N: Tensor  # where the word of each position is among them, -1 if there is none
+
+
 class Output(nn.Module, ABC):
     """Maps a context vector and the next word to probabilities.
 
@@ -147,6 +155,7 @@ class Output(nn.Module, ABC):
     """
 
     has_scores: bool = False  # whether word_scores, scores and log_z are available
+    has_table: bool = False  # whether sampled_nll is available
     # Whether parameters belong to a word's rank or to a cluster, and so to one vocabulary only.
     is_by_rank: bool = False
     chosen: tuple[int, ...] = ()  # where clusters begin, if the vocabulary's counts say so
@@ -171,6 +180,10 @@ class Output(nn.Module, ABC):
     def log_z(self, h_NH: Tensor) -> Tensor:
         """log Σ_w exp(score of w), shape (N,), fp32."""
         raise NotImplementedError  # asked only where has_scores
+
+    def sampled_nll(self, h_NH: Tensor, sample: WordSample) -> Tensor:
+        """As `nll`, with sums over all words estimated from a sample; its words have weight 1."""
+        raise NotImplementedError  # asked only where has_table
 
     def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
         """The words' vectors, shape (V, E), and their mean under P(w | h), shape (N, E)."""

@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder, Output
+from charlm.model.contract import Encoder, Output, WordSample
 from charlm.model.kernels.tiles import is_bf16
 from charlm.model.outputs.softmax import DimOrNone
 from charlm.model.outputs.table import WordTable
@@ -39,6 +39,8 @@ class MixtureOfSoftmaxes(Output):
     Raises:
         ConfigError: tied, with a latent width that is not the encoder's.
     """
+
+    has_table = True
 
     def __init__(
         self,
@@ -73,10 +75,14 @@ class MixtureOfSoftmaxes(Output):
         self.vectors = VocabularyVectors(encoder, inventory) if tied else None
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        return torch.cat(self._in_blocks(_nll, h_NH, words_N)).where(words_N >= 0, 0.0)
+        return self._nll(self._table(), h_NH, words_N)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
-        return torch.cat(self._in_blocks(_log_probs, h_NH))
+        return torch.cat(self._in_blocks(_log_probs, self._table(), h_NH))
+
+    def sampled_nll(self, h_NH: Tensor, sample: WordSample) -> Tensor:
+        table = self._table().rows(sample.words_K).raised(sample.log_weights_K)
+        return self._nll(table, h_NH, sample.own_N)
 
     def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
         vectors_VD = self._table().vectors_VH
@@ -92,11 +98,13 @@ class MixtureOfSoftmaxes(Output):
         assert self.vectors is not None
         return WordTable(self.vectors.of_all(), self.bias)
 
+    def _nll(self, table: WordTable, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        return torch.cat(self._in_blocks(_nll, table, h_NH, words_N)).where(words_N >= 0, 0.0)
+
     def _in_blocks(
-        self, of_block: Callable[..., Tensor], h_NH: Tensor, *more: Tensor
+        self, of_block: Callable[..., Tensor], table: WordTable, h_NH: Tensor, *more: Tensor
     ) -> list[Tensor]:
         """`of_block` called with the table and each block of latent vectors, log π and `more`."""
-        table = self._table()
         latent_NKD = torch.tanh(self.latent(h_NH)).unflatten(-1, (self.components, -1))
         latent_NKD = functional.dropout(latent_NKD, self.dropout, self.training)
         log_prior_NK = functional.log_softmax(self.prior(h_NH).float(), dim=-1)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contract import Output
+from charlm.model.contract import Output, WordSample
 from charlm.model.kernels.cross_entropy import cross_entropy
 from charlm.model.kernels.sparse_rows import rows_of
 
@@ -60,6 +60,11 @@ class WordTable(NamedTuple):
         bias = None if self.bias_V is None else self.bias_V[rows_K]
         return WordTable(rows_of(self.vectors_VH, rows_K), bias)
 
+    def raised(self, by_V: Tensor) -> "WordTable":
+        """The table with each word's score raised by so much."""
+        by_V = by_V.to(self.vectors_VH.dtype)
+        return WordTable(self.vectors_VH, by_V if self.bias_V is None else self.bias_V + by_V)
+
     def paired_scores(self, h_NH: Tensor) -> Tensor:
         """The score of row n at position n, shape (N,), fp32; needs as many rows as positions."""
         scores_N = (h_NH.float() * self.vectors_VH.float()).sum(dim=-1)
@@ -70,6 +75,7 @@ class TableOutput(Output):
     """P(w | h) ∝ exp(score of w), with words as rows of one table and h optionally projected."""
 
     has_scores = True
+    has_table = True
     projection: nn.Linear | None  # without a bias, which would be redundant beside the words'
 
     @abstractmethod
@@ -99,6 +105,10 @@ class TableOutput(Output):
 
     def log_z(self, h_NH: Tensor) -> Tensor:
         return self.table().log_z(self._projected(h_NH))
+
+    def sampled_nll(self, h_NH: Tensor, sample: WordSample) -> Tensor:
+        table = self.rows(sample.words_K).raised(sample.log_weights_K)
+        return table.nll(self._projected(h_NH), sample.own_N)
 
     def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
         table = self.table()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.model.build import ENCODER, OUTPUT
-from charlm.model.contract import Encoder, Output
+from charlm.model.contract import Encoder, Output, WordSample
 from charlm.model.outputs import OUTPUTS
 from charlm.model.outputs.adaptive import AdaptiveSoftmax
 from charlm.model.outputs.mixture import MixtureOfSoftmaxes
@@ -203,6 +203,41 @@ def test_scores_and_log_z_are_the_log_probabilities_or_are_not_claimed(
     torch.testing.assert_close(output.nll(h_NH, WORDS), nll, rtol=1e-5, atol=1e-5)
     assert own[WORDS < 0].tolist() == [0.0, 0.0]
     assert {own.dtype, log_z.dtype, output.scores(h_NH).dtype} == {torch.float32}
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("bf16", 3e-2)])
+def test_with_a_sample_of_all_words_the_nll_is_that_of_all_words_or_it_is_not_claimed(
+    pair: Pair, h_NH: Tensor, inventory: Inventory, precision: str, tolerance: float
+) -> None:
+    shuffled = torch.randperm(inventory.n_words, generator=torch.Generator().manual_seed(7))
+    own = torch.tensor([shuffled.tolist().index(w) if w >= 0 else -1 for w in WORDS.tolist()])
+    padded = torch.cat([shuffled, torch.zeros(3, dtype=torch.long)])
+    counts = torch.tensor([1.0] * inventory.n_words + [0.0] * 3)
+    sample = WordSample(padded, counts.log().clamp(min=-1e30), own)
+    if not pair.output.has_table:
+        with pytest.raises(NotImplementedError):
+            pair.output.sampled_nll(h_NH, sample)
+        return
+    h_NH.requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        nll, sampled = pair.output.nll(h_NH, WORDS), pair.output.sampled_nll(h_NH, sample)
+    assert sampled.dtype == torch.float32
+    torch.testing.assert_close(sampled, nll, rtol=tolerance, atol=tolerance)
+    assert sampled[WORDS < 0].tolist() == [0.0, 0.0]
+    for found, wanted in zip(
+        gradients(pair, h_NH, sampled), gradients(pair, h_NH, nll), strict=True
+    ):
+        assert float((found - wanted).norm()) <= tolerance * float(wanted.norm())
+
+
+def test_a_word_of_a_sample_that_counts_thrice_is_three_words(output: Output, h_NH: Tensor) -> None:
+    if not output.has_table:
+        pytest.skip("it has no table")
+    own = torch.tensor([0, 1, -1, 2, 0, -1, 1, 3])
+    counts = torch.tensor([1.0, 1.0, 1.0, 1.0, 3.0])
+    thrice = WordSample(torch.tensor([3, 0, 12, 7, 5]), counts.log(), own)
+    three = WordSample(torch.tensor([3, 0, 12, 7, 5, 5, 5]), torch.zeros(7), own)
+    torch.testing.assert_close(output.sampled_nll(h_NH, thrice), output.sampled_nll(h_NH, three))
 
 
 def test_expected_vectors_are_means_by_probability_or_are_not_claimed(

@@ -2,6 +2,8 @@
 
 import math
 from itertools import product
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 import torch
@@ -9,15 +11,22 @@ from torch import Tensor, nn
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Output
-from charlm.training.recipe import criteria
+from charlm.model.outputs.softmax import Softmax
 from charlm.training.recipe.criteria import (
     CRITERIA,
+    SAMPLE_SIZES,
     CrossEntropy,
     NoiseContrastive,
     SampledSoftmax,
     SelfNormalised,
     drawn_noise,
+    drawn_sample,
+    inclusion_chances,
 )
+
+if TYPE_CHECKING:
+    from charlm.model.contract import Encoder
+    from charlm.text.vocabulary.vocabulary import Inventory
 
 N_WORDS = 5
 UNIGRAMS = torch.tensor([0.4, 0.3, 0.15, 0.1, 0.05])
@@ -27,6 +36,7 @@ class Table(Output):
     """Scores that do not look at the context: one free number a word."""
 
     has_scores = True
+    has_table = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,6 +62,7 @@ class Table(Output):
 
 class Mute(Table):
     has_scores = False
+    has_table = False
 
 
 WORDS = torch.tensor([0, 3, -1, 2])
@@ -114,51 +125,64 @@ def test_nce_ends_where_the_scores_are_the_log_probabilities_of_the_words() -> N
     assert float(output.log_z(h[:1]).detach()) == pytest.approx(0.0, abs=0.05)
 
 
-def test_the_sampled_softmax_is_that_over_the_word_and_the_noise_by_hand() -> None:
-    output = Table()
-    torch.manual_seed(3)
-    losses = SampledSoftmax(noise=4).losses(H, WORDS, output=output, unigrams_V=UNIGRAMS)
-    torch.manual_seed(3)
-    noise, _ = drawn_noise(UNIGRAMS, 4, power=1.0)
-    s = [x - math.log(4 * q) for x, q in zip(output.s_V.tolist(), UNIGRAMS.tolist(), strict=True)]
-    expected = []
-    for w in WORDS.tolist():
-        others = [math.exp(s[n]) for n in noise.tolist()]
-        expected.append(-math.log(math.exp(s[w]) / (math.exp(s[w]) + sum(others))) if w >= 0 else 0)
-    assert losses.loss_N.tolist() == pytest.approx(expected, rel=1e-5)
+def test_chances_are_in_proportion_to_the_unigrams_and_those_above_1_go_to_the_others() -> None:
+    in_proportion = inclusion_chances(UNIGRAMS, 2, power=1.0)
+    torch.testing.assert_close(in_proportion, torch.tensor([0.8, 0.6, 0.3, 0.2, 0.1]))
+    # 4 times the unigrams are 1.6, 1.2, .6, .4, .2; the last three share 2 at .5 : .33 : .17, and
+    # the first of those reaches 1, too.
+    certain = inclusion_chances(UNIGRAMS, 4, power=1.0)
+    torch.testing.assert_close(certain, torch.tensor([1.0, 1.0, 1.0, 2 / 3, 1 / 3]))
+    of_roots = inclusion_chances(UNIGRAMS, 1, power=0.5)
+    torch.testing.assert_close(of_roots, UNIGRAMS.sqrt() / UNIGRAMS.sqrt().sum())
 
 
-def test_the_gradient_of_the_sampled_softmax_nears_that_of_the_softmax() -> None:
-    output, h = Table(), torch.zeros(4, 2)
-    torch.manual_seed(1)
-    losses = SampledSoftmax(noise=200_000).losses(h, WORDS, output=output, unigrams_V=UNIGRAMS)
-    losses.loss_N.sum().backward()
-    sampled = output.s_V.grad
-    output.s_V.grad = None
-    output.nll(h, WORDS).sum().backward()
-    assert output.s_V.grad is not None
-    torch.testing.assert_close(sampled, output.s_V.grad, atol=0.01, rtol=0)
+@pytest.mark.parametrize("n_noise", [N_WORDS, N_WORDS + 1, 1_000_000])
+def test_with_as_much_noise_as_there_are_words_every_word_is_drawn(n_noise: int) -> None:
+    assert inclusion_chances(UNIGRAMS, n_noise, power=1.0).tolist() == [1.0] * N_WORDS
 
 
-def test_the_sampled_softmax_ends_at_the_probabilities_with_any_number_of_noise_words(
+def test_a_sample_has_the_words_of_the_batch_and_what_is_drawn_with_one_over_its_chance() -> None:
+    chances = torch.tensor([0.5, 0.0, 1.0, 0.0, 0.25])
+    seen = set()
+    for seed in range(50):
+        torch.manual_seed(seed)
+        sample = drawn_sample(chances, torch.tensor([3, -1, 2, 3]))
+        weights = sample.log_weights_K.exp()
+        counting = sample.words_K[weights > 0].tolist()
+        assert len(sample.words_K) == len(weights) == SAMPLE_SIZES
+        assert {2, 3} <= set(counting) <= {0, 2, 3, 4}
+        assert len(counting) == len(set(counting))
+        for word, weight in zip(counting, weights[weights > 0].tolist(), strict=True):
+            assert weight == pytest.approx({0: 2.0, 4: 4.0}.get(word, 1.0))
+        assert sample.own_N[1] == -1
+        assert sample.words_K[sample.own_N[[0, 2, 3]]].tolist() == [3, 2, 3]
+        seen.add(tuple(counting))
+    assert seen == {(2, 3), (0, 2, 3), (2, 3, 4), (0, 2, 3, 4)}
+
+
+def test_a_batch_without_words_has_a_sample_that_counts_nothing() -> None:
+    sample = drawn_sample(torch.zeros(N_WORDS), torch.tensor([-1, -1]))
+    assert sample.log_weights_K.exp().tolist() == [0.0] * SAMPLE_SIZES
+    assert sample.own_N.tolist() == [-1, -1]
+
+
+def test_over_all_draws_the_mean_of_z_is_the_sum_over_all_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Over all draws of two noise words the gradient is 0 where exp(s) is twice p."""
-    n_times = torch.tensor([2, 4, 6, 5, 3])
-    words, output = torch.arange(N_WORDS).repeat_interleave(n_times), Table()
-    output.s_V.data = (n_times / 10).log()
-    mean = torch.zeros(N_WORDS)
-    for pair in product(range(N_WORDS), repeat=2):
-        noise = torch.tensor(pair)
-        monkeypatch.setattr(
-            criteria, "drawn_noise", lambda *_, noise=noise, **__: (noise, (2 * UNIGRAMS).log())
+    output = Softmax(2, cast("Inventory", SimpleNamespace(n_words=N_WORDS)), cast("Encoder", None))
+    words, h = torch.tensor([4, 2, 4]), torch.tensor([[0.5, -1.0], [2.0, 0.0], [-1.0, 1.0]])
+    chances, mean_z = inclusion_chances(UNIGRAMS, 2, power=0.5), torch.zeros(3)
+    own = output.word_scores(h, words).exp()
+    for drawn in product([True, False], repeat=3):  # words 0, 1 and 3
+        is_drawn = torch.tensor([drawn[0], drawn[1], False, drawn[2], False])
+        monkeypatch.setattr(torch, "rand_like", lambda _, drawn=is_drawn: 0.999 - drawn.float())
+        nll = SampledSoftmax(noise=2, power=0.5).losses(
+            h, words, output=output, unigrams_V=UNIGRAMS
         )
-        losses = SampledSoftmax(noise=2).losses(
-            torch.zeros(len(words), 2), words, output=output, unigrams_V=UNIGRAMS
-        )
-        (gradient,) = torch.autograd.grad(losses.loss_N.sum(), output.s_V)
-        mean += UNIGRAMS[noise].prod() * gradient
-    torch.testing.assert_close(mean, torch.zeros(N_WORDS), atol=1e-5, rtol=0)
+        probability = chances.where(is_drawn, 1 - chances)[[0, 1, 3]].prod()
+        mean_z += probability * own * nll.loss_N.exp()
+        assert nll.nll_N is None
+    torch.testing.assert_close(mean_z, output.log_z(h).exp())
 
 
 def test_noise_is_drawn_as_often_as_the_unigrams_to_their_power_say() -> None:
@@ -170,13 +194,20 @@ def test_noise_is_drawn_as_often_as_the_unigrams_to_their_power_say() -> None:
     torch.testing.assert_close(log_kq, (100_000 * q).log())
 
 
-@pytest.mark.parametrize("name", ["self-normalised", "nce", "sampled-softmax"])
-def test_an_output_without_scores_is_refused_in_one_line(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [
+        ("self-normalised", "offers no unnormalised scores; expected one that does"),
+        ("nce", "offers no unnormalised scores; expected one that does"),
+        ("sampled-softmax", "has no table of all words; expected one that has"),
+    ],
+)
+def test_an_output_without_scores_is_refused_in_one_line(name: str, lacks: str) -> None:
     CRITERIA[name]().check(Table())
     with pytest.raises(ConfigError) as caught:
         CRITERIA[name]().check(Mute())
     assert str(caught.value) == (
-        f"criterion {name!r}: the output offers no unnormalised scores; expected one that does; "
-        "use --set output.type=softmax, or criterion cross-entropy"
+        f"criterion {name!r}: the output {lacks}; use --set output.type=softmax, or criterion "
+        "cross-entropy"
     )
     CrossEntropy().check(Mute())

@@ -5,8 +5,10 @@ from charlm.text.corpus.sentences import corpus_normalisation
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.loop.objective import MANY_WORDS
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan, idle_settings
+from charlm.training.recipe.criteria import CrossEntropy
 from charlm.training.train_options import Watcher
 
 
@@ -34,7 +36,7 @@ def note_cut_words(trainer: Trainer, watcher: Watcher) -> None:
 
 
 def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
-    """Note settings of a new training without effect, and validation on the training text."""
+    """Note of a new training what has no effect, what is slow, and validation on its own text."""
     recipe, position = trainer.recipe, trainer.position
     if position.epoch or position.step:
         return
@@ -43,6 +45,7 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
     n_steps = recipe.epochs * len(trainer.batches)
     left_out = (
         _same_text(plan),
+        _long_sums(trainer),
         recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
         recipe.averaging.left_out(n_epochs=recipe.epochs),
     )
@@ -58,6 +61,18 @@ def _same_text(plan: Plan) -> str:
     return (
         "valid.txt is the same text as train.txt, so that its perplexity also falls where the "
         "model learns by heart; put other sentences into valid.txt"
+    )
+
+
+def _long_sums(trainer: Trainer) -> str:
+    """A note if most of a CPU's time goes into sums over a large vocabulary; else ""."""
+    is_full = isinstance(trainer.recipe.criterion, CrossEntropy) and trainer.model.output.has_table
+    n_words = trainer.inventory.n_words
+    if not is_full or n_words < MANY_WORDS or trainer.device.type != "cpu":
+        return ""
+    return (
+        f"each step sums over all {n_words:,} words; over a sample of them it is several times as "
+        "fast: --set recipe.criterion.type=sampled-softmax"
     )
 
 

@@ -16,7 +16,8 @@ from charlm.run.history import WARNING, history_of
 from charlm.run.verification import verified
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.prepare import prep
-from charlm.text.vocabulary.vocabulary import inventory_of
+from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
+from charlm.training import training_notes
 from charlm.training.watcher import Silence
 
 
@@ -70,6 +71,35 @@ def test_a_validation_on_the_training_text_is_told_once(
         train_toy(data=tmp_path / "same", notes=notes, resume=resume)
     (note,) = notes
     assert note.startswith("valid.txt is the same text as train.txt, ")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "is_told"),
+    [
+        ((), True),
+        (("recipe.criterion.type=sampled-softmax",), False),
+        (("output.type=hierarchical",), False),
+    ],
+)
+def test_sums_over_a_large_vocabulary_are_told_with_what_is_faster(
+    train_toy: Callable[..., Any],
+    tiny: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    overrides: tuple[str, ...],
+    is_told: bool,
+) -> None:
+    notes: list[str] = []
+    train_toy("few", overrides=(*tiny, *overrides), notes=notes)
+    assert notes == []
+    n_words = load_inventory(tmp_path / "few" / "vocab.json").n_words
+    monkeypatch.setattr(training_notes, "MANY_WORDS", n_words)
+    for resume in (False, True):
+        train_toy("many", overrides=(*tiny, *overrides), notes=notes, resume=resume)
+    assert notes == is_told * [
+        f"each step sums over all {n_words} words; over a sample of them it is "
+        "several times as fast: --set recipe.criterion.type=sampled-softmax"
+    ]
 
 
 def test_streams_that_are_left_to_a_short_text_are_told_and_kept(

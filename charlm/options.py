@@ -180,16 +180,16 @@ def check_ranges(options: object) -> None:
 
 
 def as_names(names: str | Sequence[str], *, option: str) -> tuple[str, ...]:
-    """The names in `a,b` or in a list.
+    """The names in `a,b` or in a list; a comma at the end counts for nothing.
 
     Raises:
-        ConfigError: something other than "" that holds no name.
+        ConfigError: an empty name: to leave it out would give the names behind it its place.
     """
-    split = names.split(",") if isinstance(names, str) else names
-    found = tuple(name.strip() for name in split if name.strip())
-    if names and not found:
-        raise ConfigError(f"{option} {names!r:.60}: found no name; expected one or more, as a,b")
-    return found
+    split = names.removesuffix(",").split(",") if isinstance(names, str) else names
+    found = tuple(name.strip() for name in split)
+    if names and not all(found):
+        raise ConfigError(f"{option} {names!r:.60}: found an empty name; expected names, as a,b")
+    return found if names else ()
 
 
 def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
@@ -266,9 +266,10 @@ SplitHyphens = Annotated[
     bool, Opt("Split words at hyphens: well-known, twenty-one.", "Normalisation")
 ]
 Punctuation = Annotated[
-    Literal["keep", "drop"],
+    Literal["keep", "drop"] | None,
     Opt(
-        "What becomes of punctuation at the ends of words, and of signs that stand alone.",
+        "What becomes of punctuation at the ends of words, and of signs that stand alone; kept if "
+        "not given, unless --weights were tuned without it.",
         "Normalisation",
     ),
 ]

@@ -80,12 +80,17 @@ def test_a_number_out_of_its_range_is_one_line(option: dict[str, float], message
     assert str(caught.value) == message
 
 
-def test_names_with_commas_are_refused_only_where_there_is_none() -> None:
+def test_names_with_commas_are_refused_only_where_one_is_empty() -> None:
     assert as_names("", option="--tuned") == as_names((), option="--tuned") == ()
-    assert as_names(" am, nn,", option="--tuned") == ("am", "nn")
-    with pytest.raises(ConfigError) as caught:
-        as_names(",", option="--tuned")
-    assert str(caught.value) == "--tuned ',': found no name; expected one or more, as a,b"
+    assert (
+        as_names(" am, nn,", option="--tuned") == as_names(["am", "nn "], option="") == ("am", "nn")
+    )
+    for names in (",", " ", "id,,text", ["id", "", "text"]):
+        with pytest.raises(ConfigError) as caught:
+            as_names(names, option="--columns")
+        assert (
+            str(caught.value) == f"--columns {names!r}: found an empty name; expected names, as a,b"
+        )
 
 
 def test_the_fields_are_in_the_order_in_which_they_are_written_down() -> None:

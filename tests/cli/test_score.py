@@ -408,7 +408,8 @@ def test_weights_that_were_tuned_under_other_text_rules_are_pointed_out() -> Non
     options = ("lists.tsv", "--model", "exp/first", "--weights", "w.json")
     note = "NOTE: the weights were tuned on words read under other rules"
     assert note not in ask(*options).stderr
-    assert f"{note} (--lower): rules on the command line" in ask(*options, "--split-hyphens").stderr
+    for own in (("--split-hyphens",), ("--punctuation", "keep")):
+        assert f"{note} (--lower): rules on the command line" in ask(*options, *own).stderr
     text["lower"] = False
     Path("w.json").write_text(json.dumps({"format": 1, "weights": {"nn": 1}, "text": text}))
     assert note not in ask(*options).stderr

@@ -239,7 +239,7 @@ class _Builder:
         if any(arc.word != EPSILON for arc in self.arcs):
             raise DataError(
                 f"{self.block[self.arc_lines[0]].place}: utterance {name!r:.80}: all words are "
-                "numbers; expected words, or the decoding graph's words.txt (--words-txt)"
+                "numbers; expected words, or the decoding graph's words.txt (score --words-txt)"
             )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from charlm.errors import ConfigError
 from charlm.options import Device, Encoding, Opt, Threads, several
 from charlm.scoring.evaluation.evaluate_options import State
+from charlm.text.io.lines import number_in
 
 SplitName = Literal["train", "valid", "test"]
 
@@ -112,16 +113,15 @@ def parsed_weights(
     """
     fields = weights.split(",") if isinstance(weights, str) else [str(each) for each in weights]
     shown = ",".join(fields)
-    try:
-        numbers = [float(field) for field in fields]
-    except ValueError:
-        raise ConfigError(f"{option} {shown}: expected numbers with commas, as 0.6,0.4") from None
+    numbers = [number_in(field) for field in fields]
+    if any(number != number for number in numbers):  # NaN
+        raise ConfigError(f"{option} {shown}: expected numbers with commas, as 0.6,0.4")
     if len(numbers) != n_streams:
         raise ConfigError(
             f"{option} {shown}: {len(numbers)} for {n_streams} to be mixed; expected one for each"
         )
     total = sum(numbers)
-    if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):  # NaN fails both
+    if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):
         raise ConfigError(
             f"{option} {shown}: sum {total:g}; expected numbers of 0 or above that sum to 1"
         )

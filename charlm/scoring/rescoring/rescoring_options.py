@@ -113,7 +113,7 @@ class RescoringOptions:
         bool, Opt("Lower-case what the models read, not what is written.", "Normalisation")
     ] = False
     split_hyphens: SplitHyphens = False
-    punctuation: Punctuation = "keep"
+    punctuation: Punctuation = None
     map: TextMap = None
     raw: Annotated[
         bool, Opt("Words as they stand, without the run's normalisation.", "Normalisation")
@@ -220,7 +220,7 @@ class RescoringOptions:
         plain = Normalisation(self.lower, "none")
         return replace(
             plain,
-            punctuation=self.punctuation,
+            punctuation=self.punctuation or "keep",
             split_hyphens=self.split_hyphens,
             map=rules_of(self.map, plain=plain),
         )

@@ -340,7 +340,8 @@ def with_tuned_rules(options: Options) -> Options:
     if weights.unnormalised and options.models:
         options = replace(options, unnormalised=True)
     said = options.text_rules
-    if said != NO_RULES or (options.raw and not weights.raw):
+    is_said = said != NO_RULES or options.punctuation is not None
+    if is_said or (options.raw and not weights.raw):
         raw = options.raw or bool(weights.raw)
         return replace(options, raw=raw, map=dict(said.map) or None)  # a pipe is read once
     tuned = weights.text or NO_RULES

@@ -238,7 +238,7 @@ def test_hypotheses_are_copied_without_the_model_and_go_on(load: Load, kind: str
     [
         ([0.5], "weights 0.5: 1 for 2 to be mixed; expected one for each"),
         ([0.5, 0.6], "weights 0.5,0.6: sum 1.1; expected numbers of 0 or above that sum to 1"),
-        ([0.5, math.nan], "weights 0.5,nan: sum nan; expected numbers of 0 or above"),
+        ([0.5, math.nan], "weights 0.5,nan: expected numbers with commas"),
     ],
 )
 def test_a_mixtures_weights_are_one_a_model_and_sum_to_1(

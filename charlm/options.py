@@ -266,10 +266,9 @@ SplitHyphens = Annotated[
     bool, Opt("Split words at hyphens: well-known, twenty-one.", "Normalisation")
 ]
 Punctuation = Annotated[
-    Literal["keep", "drop"] | None,
+    Literal["keep", "drop"],
     Opt(
-        "What becomes of punctuation at the ends of words, and of signs that stand alone; kept if "
-        "not given, unless --weights were tuned without it.",
+        "What becomes of punctuation at the ends of words, and of signs that stand alone.",
         "Normalisation",
     ),
 ]

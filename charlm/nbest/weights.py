@@ -115,7 +115,7 @@ def rescored(
 
     `scores` are the values that a writer adds to the list as the feature `charlm`. `dedup` decides
     the common total of hypotheses with the same words. If no feature has a weight, the list keeps
-    its order.
+    its order, except that by `sum` a text counts as often as it stands there.
 
     Raises:
         ConfigError: a weight for a feature that this list lacks.

@@ -62,10 +62,10 @@ def write_folder(
     make_folder(folder)
     with scratch_file(folder) as scratch:
         parts = _collected(pieces, scratch, main, encoding=encoding)
+        for name in parts:
+            make_folder((folder / name).parent)
         for name, places in parts.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with packed_write(path, through_links=False) as file:
+            with packed_write(folder / name, through_links=False) as file:
                 for start, length in zip(places[::2], places[1::2], strict=True):
                     file.write(os.pread(scratch.fileno(), length, start))
 

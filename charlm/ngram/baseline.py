@@ -22,7 +22,7 @@ from charlm.ngram.kenlm_binary import (
 )
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
-from charlm.ngram.load import NgramModel, is_pipe, require_model
+from charlm.ngram.load import NgramModel, require_model
 from charlm.ngram.ngram_options import NgramOptions, Start
 from charlm.ngram.source import (
     EstimationPlan,
@@ -40,6 +40,7 @@ from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import refuse_overwrite
 from charlm.text.io.paths import (
+    is_pipe,
     require_place,
     require_texts,
     size_of,

@@ -16,15 +16,10 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import HOW_TO_GET_IT, KenLMModel, has_kenlm, is_kenlm_binary
 from charlm.text.io.files import Digest, display_name
 from charlm.text.io.lines import CONVERT, UTF8, is_utf8
+from charlm.text.io.paths import is_pipe
 
 Engine = Literal["auto", "charlm", "kenlm"]
 NgramModel = BackoffModel | KenLMModel  # both answer `score` alike
-
-
-def is_pipe(path: str | Path) -> bool:
-    """Whether a model can be read only once: standard input, or anything but a regular file."""
-    path = Path(path)
-    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def require_model(path: str | Path) -> None:

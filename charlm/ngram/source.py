@@ -16,12 +16,13 @@ from charlm.ngram.arpa_writing import require_arpa_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
 from charlm.ngram.lmplz import estimate_with_lmplz
-from charlm.ngram.load import Engine, NgramModel, is_pipe, load_ngram
+from charlm.ngram.load import Engine, NgramModel, load_ngram
 from charlm.ngram.ngram_counts import CountArray
 from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, noise_of, text_in, words_of
 from charlm.text.io.files import display_name, sha256_of
 from charlm.text.io.lines import CORPUS, UTF8, LineRules
+from charlm.text.io.paths import is_pipe
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
 

@@ -85,6 +85,15 @@ def test_a_folder_of_the_lists_is_refused_where_they_would_have_the_same_name() 
     assert Path("a").read_bytes() == KEPT
 
 
+def test_references_in_the_folder_of_the_output_are_kept_where_they_have_the_lists_name() -> None:
+    Path("refs").mkdir()
+    Path("refs/a").write_bytes(KEPT)
+    assert refused("score", "a", "--refs", "refs/a", "--lm", "b", "--out", "refs/") == (
+        "charlm: --out refs/: refs/a would be overwritten; expected another folder\n"
+    )
+    assert Path("refs/a").read_bytes() == KEPT
+
+
 def test_functions_refuse_it_too() -> None:
     with pytest.raises(ConfigError, match="b: would be overwritten, but is also read"):
         charlm.score("a", features={"am": "b"}, out="b", weight=["am=1"])

@@ -114,3 +114,7 @@ def test_a_file_where_a_folder_should_be_is_refused_and_the_other_way_round(tmp_
         write_file([Piece("", "x")], tmp_path / "folder")
     with pytest.raises(DataError, match="a: is a folder; expected a file or a new name"):
         write_folder([Piece("a", "x")], tmp_path / "folder", main="main")
+    (tmp_path / "folder" / "b").touch()
+    with pytest.raises(DataError, match="b: is a file; expected a folder or a new name"):
+        write_folder([Piece("c", "x"), Piece("b/d", "x")], tmp_path / "folder", main="main")
+    assert not (tmp_path / "folder" / "c").exists()

@@ -17,6 +17,7 @@ from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, Template
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
+from charlm.text.io.paths import is_pipe
 from charlm.text.io.table_lines import (
     IDS,
     REFERENCES,
@@ -182,7 +183,7 @@ def _sample(source: Source, lines: Lines) -> tuple[str, ...]:
     """The first lines; none for a pipe that was not sampled before, since that could take long."""
     if isinstance(source, OpenSource):
         return source.sample.lines
-    return () if str(source.path) == "-" else lines.sample()
+    return () if is_pipe(source.path) else lines.sample()
 
 
 def is_comment(line: str) -> bool:

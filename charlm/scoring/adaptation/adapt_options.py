@@ -80,6 +80,10 @@ def parsed_rates(text: str, base: Rates, *, mode: Adapt = "both") -> Rates:
     said: dict[str, Any] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, _, digits = part.partition("=")
+        if name.strip() in said:
+            raise ConfigError(
+                f"--adapt-rates {part!r:.60}: {name.strip()} stands twice; expected once"
+            )
         said[name.strip()] = value = number_in(digits)
         if value != value:
             raise ConfigError(

@@ -21,7 +21,6 @@ from charlm.options import (
     Opt,
     Precision,
     Processes,
-    Punctuation,
     SplitHyphens,
     TextMap,
     Threads,
@@ -113,7 +112,14 @@ class RescoringOptions:
         bool, Opt("Lower-case what the models read, not what is written.", "Normalisation")
     ] = False
     split_hyphens: SplitHyphens = False
-    punctuation: Punctuation = None
+    punctuation: Annotated[
+        Literal["keep", "drop"] | None,
+        Opt(
+            "What becomes of punctuation at the ends of words, and of signs that stand alone. If "
+            "not given: as the weights were tuned, else kept.",
+            "Normalisation",
+        ),
+    ] = None
     map: TextMap = None
     raw: Annotated[
         bool, Opt("Words as they stand, without the run's normalisation.", "Normalisation")

@@ -46,6 +46,7 @@ from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
 from charlm.text.corpus.normalisation import NO_RULES
 from charlm.text.corpus.tokens import UNK_WORD
 from charlm.text.io.files import display_name
+from charlm.text.io.paths import is_pipe
 
 Options = TypeVar("Options", bound=RescoringOptions)
 
@@ -146,10 +147,10 @@ class ListRun:
                 f"--format {wanted!r:.40}: no such format; expected auto, {' or '.join(LATTICES)} "
                 f"of lattices, or of lists one of {', '.join(LISTS)}"
             )
-        if wanted in LATTICES and str(source.path) == "-":
-            lines = stack.enter_context(open_lines("-", rules=source.rules))
-            return OpenSource("-", lines=lines), wanted
-        if wanted == "auto":
+        if wanted in LATTICES and is_pipe(source.path):
+            lines = stack.enter_context(open_lines(source.path, rules=source.rules))
+            source = OpenSource(**vars(source), lines=lines)
+        elif wanted == "auto":
             source = stack.enter_context(opened(source))
             likely = kept.format if kept else ""
             wanted = lattice_format(source.sample) or detect(source.sample, likely=likely).name
@@ -350,7 +351,7 @@ def with_tuned_rules(options: Options) -> Options:
         raw=bool(weights.raw),
         lower=tuned.lower,
         split_hyphens=tuned.split_hyphens,
-        punctuation="drop" if tuned.punctuation == "drop" else "keep",
+        punctuation="drop" if tuned.punctuation == "drop" else None,
         map=dict(tuned.map) or None,
     )
 

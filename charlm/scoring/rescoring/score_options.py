@@ -126,7 +126,10 @@ class ScoreOptions(OutputOptions, ListOptions):
             return
         if not self.goes_to_folder:
             require_place(self.out, option="--out")
-        elif Path(lists).is_file() and Path(lists).parent.resolve() == Path(self.out).resolve():
-            raise ConfigError(
-                f"--out {self.out}: {lists} would be overwritten; expected another folder"
-            )
+        elif Path(lists).is_file():
+            target = (Path(self.out) / Path(lists).name).resolve()
+            for each in (lists, self.refs, self.weights, *self.inputs):
+                if isinstance(each, str | Path) and Path(each).resolve() == target:
+                    raise ConfigError(
+                        f"--out {self.out}: {each} would be overwritten; expected another folder"
+                    )

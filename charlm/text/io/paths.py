@@ -24,6 +24,12 @@ OTHERWISE_PACKED = {
 }
 
 
+def is_pipe(path: str | Path) -> bool:
+    """Whether a source can be read but once, and perhaps slowly: `-`, or no regular file."""
+    path = Path(path)
+    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+
+
 def make_folder(path: Path) -> None:
     """Make a folder, and those above it, where there is none yet.
 

@@ -193,6 +193,7 @@ def test_climbing_ends_where_a_step_gains_next_to_nothing() -> None:
         ("decay=2", "--adapt-rates: decay=2; expected a number of 0 to 1"),
         ("lambda=1", "--adapt-rates: lambda=1; expected a number of 0 to 0.999"),
         ("size=0.5", "--adapt-rates: size=0.5; expected a whole number of 1 to 100000"),
+        ("rate=1,rate=.1", "--adapt-rates 'rate=.1': rate stands twice; expected once"),
         ("rate=1_0", "--adapt-rates 'rate=1_0': expected NAME=NUMBER, as segment=20,.*, or choose"),
     ],
 )

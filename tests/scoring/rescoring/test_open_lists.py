@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import charlm
+from charlm.errors import ConfigError
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.scorers import FunctionScorer
 from charlm.nbest.weights import Origin, Weights, load_weights
@@ -176,3 +177,13 @@ def test_unk_in_a_list_does_not_make_it_one_of_another_domain(
     found = written(closed, model=spelled_run)
     assert found == written(closed, model=spelled_run, open_vocabulary=True)
     assert found != written(closed, model=spelled_run, open_vocabulary=False)
+
+
+def test_weights_of_a_run_that_spells_serve_it_beside_an_exported_model(
+    spelled_run: Path, lists: Path, tmp_path: Path, tiny_onnx: Path
+) -> None:
+    weights, models = tuned(tmp_path, spelled=True), [spelled_run, tiny_onnx]
+    found = charlm.score(lists, model=models, weights=weights, raw=True, threads=1)
+    assert found.spelled == charlm.score(lists, model=models, raw=True, threads=1).spelled
+    with pytest.raises(ConfigError, match="is an exported model, which knows no --open-vocabulary"):
+        charlm.score(lists, model=models[::-1], open_vocabulary=True, raw=True, threads=1)

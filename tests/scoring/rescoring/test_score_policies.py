@@ -3,6 +3,8 @@
 import io
 import json
 import math
+import os
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -205,6 +207,54 @@ def test_lattices_through_a_pipe_follow_each_other_though_there_are_references(
     assert found[0] == found[1]
     scores = {json.loads(piece)["hyps"][0]["scores"]["nn"] for piece in found[0]}
     assert len(scores) == 3
+
+
+def test_lattices_through_a_pipe_take_and_refuse_the_options_that_a_file_does(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lattices, words = tmp_path / "lattices", tmp_path / "words.txt"
+    lattices.write_text("u\n0\t1\t1\t1,10\n1\n\n")
+    words.write_bytes("<eps> 0\né 1\n".encode("latin-1"))
+    found = []
+    for source in (lattices, "-"):
+        raw = io.BufferedReader(io.BytesIO(lattices.read_bytes()))  # type: ignore[arg-type]
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=raw))
+        pieces: list[str] = []
+        options = {"format": "kaldi-lattice", "encoding": "latin-1", "write": "nbest"}
+        charlm.score(source, model=run, words_txt=words, out=pieces.append, **options)
+        found.append(pieces)
+        with pytest.raises(charlm.ConfigError, match="columns"):
+            charlm.score(source, model=run, format="kaldi-lattice", columns="id,text")
+    assert found[0] == found[1]
+    assert json.loads(found[0][0])["hyps"][0]["text"] == "é"
+
+
+@pytest.mark.parametrize(
+    ("form", "first", "second"),
+    [
+        ("tsv", "u\t-1\ta\nv\t-2\tb\n", "w\t-1\ta\n"),
+        ("kaldi-lattice", "u\n0\t1\ta\t1,10\n1\n\nv\n", "0\t1\ta\t1,10\n1\n\n"),
+    ],
+)
+def test_a_named_pipe_is_not_waited_for_where_the_format_is_given(
+    run: Path, tmp_path: Path, form: str, first: str, second: str
+) -> None:
+    pipe, answered = tmp_path / "pipe", threading.Event()
+    os.mkfifo(pipe)
+    was_answered = []
+
+    def feed() -> None:
+        with open(pipe, "w") as file:
+            file.write(first)
+            file.flush()
+            was_answered.append(answered.wait(timeout=20))
+            file.write(second)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    charlm.score(pipe, model=run, format=form, line_buffered=True, out=lambda _: answered.set())
+    feeder.join()
+    assert was_answered == [True]
 
 
 def test_lists_that_must_not_wait_get_their_references_at_the_end(

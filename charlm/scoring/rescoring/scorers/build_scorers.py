@@ -348,6 +348,11 @@ def _normalisation(
                 f"{path}: other text rules than {options.models[0]}; expected models that read "
                 "the same words; score with one at a time, or --raw"
             )
+    if options.punctuation == "keep" and own is not None and own.punctuation == "drop":
+        raise ConfigError(
+            f"--punctuation keep: {options.models[0]} was trained on text without, and drops it; "
+            "expected no other rule; leave it out"
+        )
     asked = options.text_rules
     return own if asked == NO_RULES else (own or NO_RULES).and_also(asked)
 
@@ -356,7 +361,9 @@ def _opened(
     path: str | Path, options: RescoringOptions, *, name: str
 ) -> "NeuralScorer | ExportedScorer":
     if is_exported(path):
-        require_no_torch(path, options)
+        # A run that comes first spells unknown words, and asks the others for p(<unk>) alone.
+        is_led = not is_exported(options.models[0])
+        require_no_torch(path, replace(options, open_vocabulary=None) if is_led else options)
         return ExportedScorer(OnnxModel(path, threads=options.threads), name=name)
     from charlm.run.stored_weights import load_run
     from charlm.runtime import pick_device
@@ -375,7 +382,7 @@ def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "Neura
     from charlm.scoring.likelihood.form_cache import FormCache
     from charlm.scoring.likelihood.walker import Walker
     from charlm.scoring.rescoring.scorers.adaptive_scorer import AdaptiveScorer
-    from charlm.scoring.rescoring.scorers.neural import NeuralScorer
+    from charlm.scoring.rescoring.scorers.neural import HYPOTHESES_AT_ONCE, NeuralScorer
 
     if options.unnormalised and not run.model.output.has_scores:
         raise ConfigError(
@@ -393,7 +400,10 @@ def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "Neura
     precision = pick_precision(options.precision, forms.device)
     walker = Walker(forms, unnormalised=options.unnormalised)
     if adaptation is None:
-        return NeuralScorer(walker, name=name, precision=precision)
+        # Twice what is collected, so that no list, the last one collected, is cut in two.
+        collected = getattr(options, "at_once", HYPOTHESES_AT_ONCE)
+        at_once = max(2 * collected, HYPOTHESES_AT_ONCE)
+        return NeuralScorer(walker, name=name, precision=precision, at_once=at_once)
     return AdaptiveScorer(
         walker,
         adaptation=adaptation,

@@ -11,7 +11,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.scorers import FunctionScorer
 from charlm.nbest.weights import Origin, Weights
-from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.text.corpus.normalisation import Normalisation
@@ -211,3 +211,19 @@ def test_without_their_sum_scores_differ_by_it_alone(run: Path) -> None:
     first, second = ([score.log_probs[0] for score in each.score(pair)] for each in (exact, rough))
     assert first != pytest.approx(second)
     assert first[0] - first[1] == pytest.approx(second[0] - second[1], abs=1e-5)
+
+
+def test_punctuation_that_a_run_was_trained_without_is_not_kept(
+    saved_run: Callable[..., Path],
+) -> None:
+    run = saved_run("zeros", normalisation=Normalisation(punctuation="drop"))
+    with pytest.raises(ConfigError, match="^--punctuation keep: .* was trained on text without"):
+        build([run], punctuation="keep")
+    for options in ({}, {"punctuation": "drop"}, {"punctuation": "keep", "raw": True}):
+        assert build([run], **options)
+
+
+def test_no_list_is_cut_where_more_hypotheses_are_scored_together(run: Path) -> None:
+    for options, at_once in ((ListOptions(model=run, at_once=9000), 18000), (None, 8192)):
+        made = build_scorers(options) if options else build([run])
+        assert [each.at_once for each in made.neural] == [at_once]

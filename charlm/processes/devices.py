@@ -38,7 +38,8 @@ def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> li
 
 def _gpus(gpus: str, *, device: str) -> list[str]:
     numbers = gpus.split(",")
-    if not all(n.isascii() and n.isdecimal() for n in numbers) or len({*numbers}) < len(numbers):
+    are_numbers = all(n.isascii() and n.isdecimal() for n in numbers)
+    if not are_numbers or len({*map(int, numbers)}) < len(numbers):
         raise ConfigError(
             f"--gpus {gpus!r}: expected numbers of GPUs, each once; write --gpus 0,1,2"
         )

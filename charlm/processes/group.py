@@ -46,7 +46,7 @@ class Work:
 TRAINING = Work(
     "the training",
     ("train", "--data", os.devnull),
-    "the last checkpoint is kept; go on with --resume",
+    "what was saved before is kept; go on with --resume",
 )
 EVALUATION = Work("the evaluation", ("eval",), "start it again")
 SCORING = Work("the scoring", ("score",), "start it again")

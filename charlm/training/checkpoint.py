@@ -119,7 +119,7 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
         trainer.averages.values = _numbered_as("average", tensors, like=averaged)
         _restore_generators(trainer, _under("generator.", tensors))
         _restore_optimiser(trainer, _under("optimiser.", tensors))
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
     if "sha256" in meta and meta["sha256"] != _digest(tensors):  # charlm 0.1 wrote none
@@ -200,7 +200,10 @@ def _restore_generators(trainer: Trainer, states: dict[str, Tensor]) -> None:
     names = {name: _numbered(name, rank) for name in trainer.generator_states()}
     own = {name: states[key] for name, key in names.items() if key in states}
     if own or not rank:
-        trainer.set_generator_states(own)
+        try:
+            trainer.set_generator_states(own)
+        except RuntimeError as error:  # of the file; elsewhere memory is lacking
+            raise ValueError(str(error)) from None
 
 
 def _restore_optimiser(trainer: Trainer, tensors: dict[str, Tensor]) -> None:

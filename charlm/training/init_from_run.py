@@ -72,6 +72,8 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
 
 def _has_other_clusters(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> bool:
     """Whether an output's clusters are not the run's: of other words, or chosen by other counts."""
+    if type(model.output) is not type(run.model.output):
+        return False  # what is not in both is refused by its name
     if inventory.words != run.inventory.words:
         return model.output.is_by_rank
     here, there = model.output.chosen, run.model.output.chosen

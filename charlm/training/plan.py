@@ -144,7 +144,7 @@ def _precision(
     try:
         return pick_precision(stored.precision if stored else asked, device)
     except ConfigError:
-        if stored is None:
+        if stored is None or torch.get_default_dtype() != torch.float32:  # another reason
             raise
     raise ConfigError(
         f"{folder}: was begun in {stored.precision}, which this {device.type} has not; go on with "
@@ -346,6 +346,11 @@ def _why_idle(option: str, part: Settings) -> str:
         return f"behind the only layer {{}}output_dropout={part['output_dropout']} stands"
     if option == "dim" and part.get("layers") == 1 and part.get("last_dim"):
         return f"the only layer is the last, whose width is {{}}last_dim={part['last_dim']}"
+    rates = ("dropout", "input_dropout", "output_dropout")
+    if option == "variational" and not any(part.get(rate, 0.0) > 0 for rate in rates):
+        return "no {}dropout falls, whose mask it is"
+    if option == "initial_state" and part.get("order") == 2:
+        return "nothing comes before the one word that is read, {}order=2"
     if option == "value" and part.get("kind") == "adaptive":
         return "the gate is learned; {}kind=fixed has this one"
     if option == "bptt" and part["batching"]["type"] == "sentences":

@@ -231,7 +231,7 @@ def trainer_of(
     """A trainer before its first step, and its model's settings with all defaults filled in."""
     if plan.device.index is not None:  # else each process would also use memory of the first GPU
         torch.cuda.set_device(plan.device)
-    torch.manual_seed(plan.seed)
+    _seed(plan.seed, plan.device)
     model, model_settings = build_model(plan.settings, inventory, may_read=plan.may_read)
     draw_weights(model, plan.recipe, inventory=inventory)
     trainer = Trainer(
@@ -246,8 +246,16 @@ def trainer_of(
         ranks=ranks,
     )
     if not ranks.is_first:
-        torch.manual_seed(ranks.seed(plan.seed))
+        _seed(ranks.seed(plan.seed), plan.device)
     return trainer, model_settings
+
+
+def _seed(seed: int, device: torch.device) -> None:
+    """Seed what a training draws from; on a CPU not the GPUs', which are the program's own."""
+    if device.type == "cpu":
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
 
 
 def _info(

@@ -72,7 +72,7 @@ def train(options: TrainOptions) -> TrainResult:
 
     # The number of threads is not known yet, since a resumed run may decide it.
     machine = Machine(options.device, options.gpus, options.processes, threads=None)
-    with torch.random.fork_rng(devices=[]):  # a program goes on with its own random numbers
+    with torch.random.fork_rng(devices=[]):  # a program goes on with its own numbers of the CPU
         return run_command(ALONE, machine=machine, lead=lead, follow=follow)
 
 

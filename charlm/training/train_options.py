@@ -164,8 +164,8 @@ class TrainOptions:
     stop: Annotated[
         Callable[[], bool] | None,
         Opt(
-            "Called after each step, and within a validation, in the first process; True stops the "
-            "training, ready for --resume.",
+            "Called in the first process after each step, and within a validation where there is "
+            "no other; True stops the training, ready for --resume.",
             is_for_python=True,
         ),
     ] = None

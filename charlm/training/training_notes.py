@@ -89,7 +89,7 @@ def note_epoch_end(trainer: Trainer, watcher: Watcher) -> None:
             f"ended after epoch {position.epoch} of {recipe.epochs}: no gain since epoch "
             f"{position.best_epoch}, recipe.patience={recipe.patience}"
         )
-    ppls, begins = position.valid_ppls, recipe.averaging.begins
+    ppls, begins = position.complete_ppls, recipe.averaging.begins
     if begins(ppls) and not begins(ppls[:-1]) and not trainer.progress.is_finished:
         watcher.note(f"weights are averaged from epoch {position.epoch + 1} on")
     first = recipe.schedule.first_rate(recipe.optimiser.lr)

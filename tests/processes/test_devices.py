@@ -48,6 +48,12 @@ def test_a_device_for_each_process_that_is_asked_for(two_gpus: None) -> None:
             "auto",
             "--gpus '1,1': expected numbers of GPUs, each once; write --gpus 0,1,2",
         ),
+        (
+            "1,01",
+            None,
+            "auto",
+            "--gpus '1,01': expected numbers of GPUs, each once; write --gpus 0,1,2",
+        ),
         ("0,1", None, "cpu", "--gpus 0,1: found --device cpu beside it; leave one out"),
         (
             "0,2",

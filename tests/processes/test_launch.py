@@ -52,7 +52,7 @@ def test_a_process_that_does_not_start_is_named_with_its_reason(
     with pytest.raises(ProcessError) as caught, launched(["cpu", "cpu"], alone=Group()):
         raise AssertionError("it is alone")
     assert str(caught.value) == (
-        f"process 1 of 2 ended before the training did: {reason}; the last checkpoint is kept; "
+        f"process 1 of 2 ended before the training did: {reason}; what was saved before is kept; "
         "go on with --resume"
     )
 

@@ -86,6 +86,18 @@ def test_a_checkpoint_that_is_not_of_this_run_is_refused(
     assert str(caught.value).endswith("); it is damaged")
 
 
+def test_a_machine_without_the_memory_for_it_is_no_damage(
+    train_toy: TrainToy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    train_toy(epochs=1)
+    monkeypatch.setattr(checkpoint, "_restore_optimiser", too_large)
+    with pytest.raises(torch.OutOfMemoryError):
+        train_toy(epochs=2, resume=True)
+
+
 @pytest.mark.parametrize(
     ("damage", "found"),
     [

@@ -186,6 +186,16 @@ def test_clusters_of_other_words_are_drawn_anew(
         torch.testing.assert_close(again[name], tensor, rtol=0, atol=0)
 
 
+def test_another_kind_of_output_is_refused_though_the_words_are_others(
+    train_toy: TrainToy, tiny: tuple[str, ...], other_text: Path, tmp_path: Path
+) -> None:
+    train_toy("first", overrides=tiny, epochs=1)
+    first, hierarchical = load_run(tmp_path / "first"), ("output.type=hierarchical",)
+    with pytest.raises(ConfigError, match="expected a model of the same parts"):
+        begun(train_toy, first, data=other_text, overrides=hierarchical, epochs=1)
+    assert not (tmp_path / "second").exists()
+
+
 @pytest.mark.parametrize(("said", "cutoffs"), [((), (3,)), (("output.cutoffs=[2]",), (2,))])
 def test_cutoffs_are_chosen_anew_for_other_words_unless_they_were_said(
     train_toy: TrainToy,

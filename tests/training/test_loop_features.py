@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from charlm.run.folder import MODEL, VOCABULARY
+from charlm.run.history import PRETRAINING
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
@@ -107,6 +108,17 @@ def test_an_average_goes_on_over_the_end_of_an_epoch(trainer_of: MakeTrainer, be
     assert trainer.position.n_averaged == len(steps) == 6
     assert distance(kept, mean_of(steps)) < 1e-6
     assert distance(kept, mean_of(steps[-2:])) > 1e-3
+
+
+@pytest.mark.parametrize("pretraining", [{PRETRAINING: 1}, {}])
+def test_epochs_of_pre_training_are_not_those_after_which_averaging_begins(
+    trainer_of: MakeTrainer, pretraining: dict[str, int]
+) -> None:
+    trainer = trainer_of(averaging={"type": "nt-asgd", "window": 0})
+    trainer.position.history += [{"valid_ppl": ppl, **pretraining} for ppl in (1.0, 9.0)]
+    trainer.begin_epoch()
+    trainer.step(next(iter(trainer.batches.from_step(0))))
+    assert trainer.position.n_averaged == (0 if pretraining else 1)
 
 
 def test_what_is_validated_is_the_mean_of_the_weights_while_the_last_are_trained_on(

@@ -122,6 +122,16 @@ def test_a_run_of_a_machine_with_bf16_is_one_line_where_there_is_none(
     )
 
 
+def test_another_default_number_format_is_told_as_for_a_new_run(train_toy: TrainToy) -> None:
+    train_toy(epochs=1)
+    torch.set_default_dtype(torch.float64)
+    try:
+        with pytest.raises(ConfigError, match="^torch's default dtype is torch.float64"):
+            train_toy(epochs=1, resume=True)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 @pytest.mark.parametrize(
     ("options", "n_threads"), [({}, 4), ({"processes": 3}, 2), ({"processes": 3, "threads": 5}, 5)]
 )

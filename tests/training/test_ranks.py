@@ -65,7 +65,7 @@ def test_a_connection_that_is_lost_is_one_line(
         call(SECOND)
     assert str(caught.value) == (
         "process 1 of 2: another process of the training ended or gives no answer; expected all "
-        "to go on to the end; the last checkpoint is kept; go on with --resume"
+        "to go on to the end; what was saved before is kept; go on with --resume"
     )
 
 

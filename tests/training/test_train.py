@@ -249,3 +249,14 @@ def test_the_run_is_named_after_preset_and_corpus_where_no_name_is_given(
     assert result.run == f"exp/char-small-{toy_corpus.name}"
     of_default = run_folder(TrainOptions(data=toy_corpus))
     assert of_default == Path("exp", f"word-ngram-modern-{toy_corpus.name}")
+
+
+def test_a_training_on_the_cpu_leaves_the_gpus_random_numbers_alone(
+    train_toy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeded: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
+    state = torch.get_rng_state()
+    train_toy(epochs=1)
+    assert seeded == []
+    assert torch.equal(torch.get_rng_state(), state)

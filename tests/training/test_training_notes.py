@@ -192,6 +192,7 @@ GATE = (
     "encoder.char.dim=4",
     "context.dim=5",
 )
+BIGRAM = ("encoder.type=word", "encoder.dim=4", "context.type=ffnn", "context.order=2")
 
 
 @pytest.mark.parametrize(
@@ -236,6 +237,18 @@ GATE = (
             ],
         ),
         ((*GATE, "encoder.value=0.25", "encoder.kind=fixed"), []),
+        (
+            ("context.dropout=0", "context.variational=true"),
+            ["context.variational=True does nothing: no context.dropout falls, whose mask it is"],
+        ),
+        (("context.dropout=0", "context.variational=true", "context.input_dropout=0.2"), []),
+        (
+            (*BIGRAM, "context.initial_state=learned"),
+            [
+                "context.initial_state=learned does nothing: nothing comes before the one word "
+                "that is read, context.order=2"
+            ],
+        ),
     ],
     ids=[
         "one layer",
@@ -247,6 +260,9 @@ GATE = (
         "steps of two",
         "learned gate",
         "fixed gate",
+        "mask of no dropout",
+        "mask of a dropout",
+        "one word",
     ],
 )
 def test_a_setting_that_does_nothing_beside_another_is_told_once(
@@ -256,7 +272,7 @@ def test_a_setting_that_does_nothing_beside_another_is_told_once(
     tiny: tuple[str, ...],
 ) -> None:
     notes: list[str] = []
-    own = () if "encoder.type=gate" in overrides else tiny
+    own = () if overrides[0].startswith("encoder.type") else tiny
     for resume in (False, True):
         train_toy(overrides=(*own, *overrides), epochs=1, notes=notes, resume=resume)
     assert notes == told

@@ -39,6 +39,11 @@ class Position:
         """The validation perplexity after each finished epoch."""
         return [record["valid_ppl"] for record in self.history]
 
+    @property
+    def complete_ppls(self) -> list[float]:
+        """The same of the epochs that trained the complete model, after pre-training."""
+        return [each["valid_ppl"] for each in self.history if PRETRAINING not in each]
+
 
 class Progress:
     """The position, the state that the next step reads, and what the recipe derives from them."""

@@ -143,7 +143,7 @@ class Trainer:
         """One update of the parameters, and of their averages if averaging has begun."""
         self.stepping.take(batch)
         averaging, position = self.recipe.averaging, self.position
-        if averaging.begins(position.valid_ppls):
+        if averaging.begins(position.complete_ppls):
             self.averages.update(averaging.weight(position.n_averaged))
             position.n_averaged += 1
 

@@ -1,7 +1,7 @@
 """How parameters are drawn before the first step; one class per method.
 
 All values set by a part's constructor are overwritten. A parameter's role is read from its name:
-`bias` marks a bias; `weight_hh…`, `weight_ch…` and `recurrent…` a matrix that multiplies a state.
+`bias` marks a bias; `weight_hh…` and `weight_ch…` a matrix that multiplies a state.
 """
 
 import math
@@ -25,7 +25,7 @@ Kind = Literal["vector", "table", "recurrent", "input", "matrix"]
 
 LSTM_ROWS = "ifgo"  # rows of a stacked kernel in torch's order: input, forget, candidate, output
 CANDIDATE = "g"
-RECURRENT = ("weight_hh", "weight_ch", "recurrent")  # names of a matrix, or of its module
+RECURRENT = ("weight_hh", "weight_ch")  # how the names of such matrices begin
 
 
 class Initialisation(ABC):
@@ -152,7 +152,7 @@ def parameter_roles(model: nn.Module) -> Iterator[ParameterRole]:
     widths = {  # of a cell's state
         _owner(name): parameter.shape[1]
         for name, parameter in model.named_parameters()
-        if is_recurrent(name) and parameter.dim() > 1
+        if is_recurrent(name)
     }
     modules = dict(model.named_modules())
     for name, parameter in model.named_parameters():
@@ -163,10 +163,9 @@ def parameter_roles(model: nn.Module) -> Iterator[ParameterRole]:
         elif id(parameter) in tables:
             yield ParameterRole(name, parameter, "table", 1)
         elif is_recurrent(name) or is_input:
-            n_stacked = len(parameter) // width if len(parameter) % width == 0 else 1
             kind: Kind = "input" if is_input else "recurrent"
-            rows = _lstm_rows(module, name, n_stacked=n_stacked)
-            yield ParameterRole(name, parameter, kind, n_stacked, rows)
+            rows = _lstm_rows(module, name)
+            yield ParameterRole(name, parameter, kind, len(parameter) // width, rows)
         elif isinstance(module, LogBilinear) and parameter.dim() > 2:
             yield ParameterRole(name, parameter.flatten(0, 1), "matrix", len(parameter))
         else:
@@ -180,7 +179,7 @@ def is_bias(name: str) -> bool:
 
 def is_recurrent(name: str) -> bool:
     """Whether a parameter of this name multiplies a cell's state, or its memory (peepholes)."""
-    return any(part.startswith(RECURRENT) for part in name.split(".")[-2:])
+    return name.rpartition(".")[2].startswith(RECURRENT)
 
 
 def glorot_bound(matrix: torch.Tensor, *, n_stacked: int = 1) -> float:
@@ -190,12 +189,11 @@ def glorot_bound(matrix: torch.Tensor, *, n_stacked: int = 1) -> float:
     return math.sqrt(6.0 / (fan_in + fan_out))
 
 
-def _lstm_rows(module: nn.Module, name: str, *, n_stacked: int) -> str:
+def _lstm_rows(module: nn.Module, name: str) -> str:
     """Which gates the matrices stacked in a kernel belong to; empty if the cell is not an LSTM."""
     if isinstance(module, LSTMCell):
         return module.gates if "weight_ch" in name else "".join(module.rows)
-    is_lstm = isinstance(module, nn.LSTM | MogrifierCell)
-    return LSTM_ROWS if is_lstm and n_stacked == len(LSTM_ROWS) else ""
+    return LSTM_ROWS if isinstance(module, nn.LSTM | MogrifierCell) else ""
 
 
 def _owner(name: str) -> str:

@@ -112,16 +112,6 @@ def test_an_input_kernel_may_hold_fewer_gates_than_the_recurrent_one() -> None:
     ]
 
 
-def test_a_module_named_recurrent_holds_a_recurrent_matrix() -> None:
-    cell = nn.ModuleDict({"recurrent": nn.Linear(5, 5), "input": nn.Linear(3, 5)})
-    assert [(role.name, role.kind) for role in parameter_roles(cell)] == [
-        ("recurrent.weight", "recurrent"),
-        ("recurrent.bias", "vector"),
-        ("input.weight", "matrix"),
-        ("input.bias", "vector"),
-    ]
-
-
 def test_uniform_draws_the_bits_that_a_loop_over_the_parameters_draws() -> None:
     found = drawn(Uniform(), seed=9)
     torch.manual_seed(9)

@@ -3,7 +3,7 @@
 from charlm.api.load_model import load, load_arpa
 from charlm.api.loaded_models import NextWords
 from charlm.api.next_options import NextOptions
-from charlm.options import keywords, require_one_stdin, several
+from charlm.options import keywords, require_cpu, require_one_stdin, several
 from charlm.run.which import which_run
 
 
@@ -16,7 +16,7 @@ def next_words(options: NextOptions) -> tuple[NextWords, ...]:
     3
 
     Raises:
-        ConfigError: no model, no such device, or a binary of KenLM's.
+        ConfigError: no model, no such device, one for n-gram models alone, or a binary of KenLM's.
         DataError: a run or a file that is not what was expected; a line end, `<s>` or `</s>` among
             the words; a model that gives no numbers.
     """
@@ -25,6 +25,8 @@ def next_words(options: NextOptions) -> tuple[NextWords, ...]:
     require_one_stdin(lms)
     if not runs and not lms:
         runs = [which_run(None)]
+    if not runs:
+        require_cpu(options)
     found = [load(path, device=options.device).next_words(beginning, k=options.k) for path in runs]
     read = " ".join(found[0].words) if found else beginning
     of_lms = [load_arpa(path).next_words(read, k=options.k) for path in lms]

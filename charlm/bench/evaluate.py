@@ -92,11 +92,7 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
         ConfigError: an unknown preset, one beside a run, or a model that has no naive path.
         DataError: a run or corpus that is not what was expected.
     """
-    if options.model is not None and options.arch != EvalBenchOptions.arch:
-        raise ConfigError(
-            f"--arch {options.arch}: is of an untrained model, and {options.model} is measured; "
-            "leave one out"
-        )
+    _refuse_idle(options)
     n_threads, where = set_threads(options.threads), pick_device(options.device)
     with (
         corpus(options.data, n_tokens=MADE_TOKENS, seed=options.seed) as folder,
@@ -129,6 +125,21 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
             log10_prob_difference=float(difference / np.log(10) / len(some)),
             flops=forward_flops(subject.model, vocabulary, n_positions=len(subject.text.ids)),
             timings=timings,
+        )
+
+
+def _refuse_idle(options: EvalBenchOptions) -> None:
+    """Refuse what says nothing of the model and text that are measured."""
+    if options.model is not None and options.arch != EvalBenchOptions.arch:
+        raise ConfigError(
+            f"--arch {options.arch}: is of an untrained model, and {options.model} is measured; "
+            "leave one out"
+        )
+    is_drawn = options.model is None or options.data is None
+    if not is_drawn and options.seed != EvalBenchOptions.seed:
+        raise ConfigError(
+            f"--seed {options.seed}: neither weights nor text are drawn with --model and --data; "
+            "leave it out"
         )
 
 

@@ -65,7 +65,7 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
     n_threads = set_threads(options.threads)
     run = load_run(which_run(options.model), device=pick_device(options.device))
     forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
-    lists = _lists(options, HypothesisText(run.inventory.normalisation), forms=forms)
+    lists = _lists(options, forms)
     ids = [each for one in lists for each in one]
     closed = [np.append(each, END).astype(np.int32) for each in ids]
     vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
@@ -102,10 +102,10 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
     )
 
 
-def _lists(
-    options: ScoreBenchOptions, text: HypothesisText, *, forms: FormCache
-) -> list[list[Ids]]:
+def _lists(options: ScoreBenchOptions, forms: FormCache) -> list[list[Ids]]:
     """The form ids of the hypotheses of whole lists, until there are as many as asked for."""
+    inventory = forms.inventory
+    text = HypothesisText(inventory.normalisation, is_known=inventory.word_ids.__contains__)
     source = Source(options.path, columns=as_names(options.columns, option="--columns"))
     found: list[list[Ids]] = []
     n_hypotheses = 0

@@ -31,13 +31,15 @@ def text_of(options: PrepBenchOptions) -> AbstractContextManager[Path]:
     """The corpus directory of the options, or a temporary one.
 
     Raises:
-        ConfigError: a length beside a corpus directory, of whose text all is taken.
+        ConfigError: a length or seed beside a corpus directory, of whose text all is taken.
     """
-    if options.data is not None and options.tokens != PrepBenchOptions.tokens:
-        raise ConfigError(
-            f"--tokens {options.tokens}: is of a text that is generated, and all of {options.data} "
-            "is taken; leave one out"
-        )
+    for name in ("tokens", "seed"):
+        value = getattr(options, name)
+        if options.data is not None and value != getattr(PrepBenchOptions, name):
+            raise ConfigError(
+                f"--{name} {value}: is of a text that is generated, and all of {options.data} is "
+                "taken; leave one out"
+            )
     return corpus(options.data, n_tokens=options.tokens, seed=options.seed)
 
 

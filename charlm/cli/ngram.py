@@ -85,7 +85,11 @@ def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
     vocabulary = options.vocab or options.spelling_run
     if vocabulary is not None:
         return f"words: those of {display_name(vocabulary)}; comparable with runs that have them"
+    from charlm.ngram.source import parse_pruning
+
+    left_out = 0 if options.prune is None else parse_pruning(options.prune)[0]
+    which = f" that stand there at least {left_out + 1} times" if left_out else ""
     return (
-        f"words: all types of {info.source}; a run that reads rare ones as <unk> has fewer, and is "
-        "comparable only with --vocab RUN"
+        f"words: all types of {info.source}{which}; a run that reads rare ones as <unk> has fewer, "
+        "and is comparable only with --vocab RUN"
     )

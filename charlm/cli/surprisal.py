@@ -13,6 +13,7 @@ from charlm.cli.command import Results, command
 from charlm.errors import ConfigError
 from charlm.options import Opt, several
 from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions, SurprisalOptions
+from charlm.text.io.table_lines import quoted_field
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.surprisal.minimal_pairs import PairAccuracy, PairResult
@@ -102,10 +103,7 @@ def _field(value: object) -> str:
         return "TRUE" if value else "FALSE"  # as R writes them; pandas reads them, too
     if isinstance(value, float):
         return f"{value:.12g}"
-    text = str(value)
-    if any(mark in text for mark in '"\t\n\r'):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+    return quoted_field(str(value))
 
 
 def _refuse_idle(options: SurprisalCommand, *, as_json: bool) -> None:

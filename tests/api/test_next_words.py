@@ -56,3 +56,8 @@ def test_what_cannot_be_asked_is_refused(tiny_run: Path, tmp_path: Path) -> None
         charlm.next_words("the\ncat", model=tiny_run)
     with pytest.raises(DataError, match=r"none\.arpa: no such file"):
         charlm.next_words("the", lm=tmp_path / "none.arpa")
+
+
+def test_a_gpu_for_n_gram_models_alone_is_refused(arpa: Path) -> None:
+    with pytest.raises(ConfigError, match="^--device cuda:7: found no --model"):
+        charlm.next_words("the", lm=arpa, device="cuda:7")

@@ -140,14 +140,20 @@ def test_a_preset_beside_a_run_is_refused() -> None:
 
 
 @pytest.mark.parametrize("bench", [bench_kn, bench_prep])
-def test_a_length_beside_a_corpus_of_which_all_is_read_is_refused(
-    bench: Callable[..., object],
+@pytest.mark.parametrize("option", ["tokens", "seed"])
+def test_a_length_or_seed_beside_a_corpus_of_which_all_is_read_is_refused(
+    bench: Callable[..., object], option: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        bench(data="ptb", tokens=5000)
+        bench(data="ptb", **{option: 5000})
     assert str(caught.value) == (
-        "--tokens 5000: is of a text that is generated, and all of ptb is taken; leave one out"
+        f"--{option} 5000: is of a text that is generated, and all of ptb is taken; leave one out"
     )
+
+
+def test_a_seed_where_nothing_is_drawn_is_refused() -> None:
+    with pytest.raises(ConfigError, match="^--seed 9: neither weights nor text are drawn"):
+        bench_eval(model="run", data="ptb", seed=9)
 
 
 def test_a_text_that_is_made_is_drawn_by_the_seed(tiny_run: Path) -> None:

@@ -196,6 +196,10 @@ def test_sentences_without_marks_have_their_words_as_denominator() -> None:
             [],
             "words: all types of c/train.txt; a run that reads rare ones as <unk> has fewer, and ",
         ),
+        (
+            ["--prune", "1"],
+            "words: all types of c/train.txt that stand there at least 2 times; a run that reads ",
+        ),
         (["--vocab", "v.json"], "words: those of v.json; comparable with runs that have them"),
         (["--vocab", "-"], "words: those of standard input; comparable with runs that have them"),
         (

@@ -56,6 +56,13 @@ def test_a_link_keeps_being_one_and_its_file_gets_what_is_written(args: Sequence
     assert Path("elsewhere/result").stat().st_size
 
 
+def test_a_page_goes_to_the_file_at_the_end_of_a_link(tiny_int8: Path) -> None:
+    Path("link").symlink_to("elsewhere/page.html")
+    call("export", "--model", str(tiny_int8), "--page", "link")
+    assert Path("link").is_symlink()
+    assert Path("elsewhere/page.html").stat().st_size
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="this system has no /dev/fd")
 @pytest.mark.parametrize("args", WRITERS, ids=" ".join)
 def test_an_open_file_gets_the_bytes_that_a_name_would_get(args: Sequence[str]) -> None:
@@ -89,6 +96,16 @@ def test_the_name_that_was_given_says_how_it_is_packed_and_not_its_file() -> Non
     assert Path("elsewhere/result").read_bytes().startswith(b"\x1f\x8b")
     with open_bytes("kn.arpa.gz") as file:
         assert file.readline() == b"\\data\\\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "name"), [(WRITERS[0], "v.json.gz"), (WRITERS[5], "w.json.xz"), (WRITERS[7], "r.gz")]
+)
+def test_what_no_command_used_to_pack_is_packed_by_its_name(args: Sequence[str], name: str) -> None:
+    call(*args, "plain")
+    call(*args, name)
+    with open_bytes(name) as file:
+        assert file.read() == Path("plain").read_bytes() != Path(name).read_bytes()
 
 
 def test_a_link_to_a_text_that_is_read_is_not_written_through(corpus_dir: Path) -> None:
@@ -167,3 +184,8 @@ def test_a_link_to_a_folder_is_that_folder() -> None:
     Path("link").symlink_to("elsewhere")
     call("prep", "lists.tsv", "--split", "50,25,25", "--out", "link")
     assert sorted(os.listdir("elsewhere")) == ["corpus.json", "test.txt", "train.txt", "valid.txt"]
+
+
+def test_the_numbers_of_a_picture_do_not_go_to_the_name_that_it_has_by_itself() -> None:
+    found = refused("report", "run", "--picture", "curves", "--data-out", "curves.png")
+    assert found.startswith("charlm: --out curves.png and --data-out curves.png: one file for two")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from charlm.errors import ConfigError
 from charlm.run.fonts import drawable
 from charlm.text.io.files import write_bytes
+from charlm.text.io.table_lines import quoted_field
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -188,4 +189,4 @@ def save_rows(drawn: Drawn, path: str | Path) -> None:
 def _cell(value: Cell) -> str:
     if value is None:
         return ""
-    return f"{value:.9g}" if isinstance(value, float) else str(value)
+    return f"{value:.9g}" if isinstance(value, float) else quoted_field(str(value))

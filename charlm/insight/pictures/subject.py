@@ -74,10 +74,10 @@ class Subject:
 
     @property
     def gate_figures(self) -> dict[str, object] | None:
-        """The figures of the gate between words and characters, None if there is none."""
+        """The figures of the gate between words and characters; None where there are none."""
         try:
             return self.gate.to_dict()
-        except ConfigError:
+        except (ConfigError, DataError):
             return None
 
     @property

@@ -301,7 +301,8 @@ function markPieces(state, text) {
   state.data.forms.forEach((form, row) => { if (form.includes(text)) rows.push(row); });
   markForm(state, state.index.has(text) ? state.index.get(text) : -1);
   state.also = rows.filter((row) => row !== state.marked).slice(0, MOST_FOUND);
-  const more = rows.length > MOST_FOUND + 1 ? `, ${MOST_FOUND} of them marked` : "";
+  const marked = state.also.length + (state.marked >= 0 ? 1 : 0);
+  const more = rows.length > marked ? `, ${marked} of them marked` : "";
   state.found.replaceChildren(`${rows.length.toLocaleString("en")} n-grams hold `, bdi(text), more);
 }
 

@@ -86,11 +86,12 @@ def _check(options: ReportOptions) -> None:
     picture, pictures, data_out = options.picture, options.pictures, options.data_out
     require_place(options.out, option="--out")
     require_place(data_out, option="--data-out")
-    require_distinct({"--out": options.out, "--data-out": data_out})
+    out = options.out if picture is None else _picture_path(options)
+    require_distinct({"--out": out, "--data-out": data_out})
     if picture is not None:
         if picture not in PICTURES:
             raise ConfigError(f"--picture {picture!r}: expected one of {', '.join(PICTURES)}")
-        canvas.require_format(options.out or f"{picture}.png")
+        canvas.require_format(_picture_path(options))
         if pictures is not None:
             raise ConfigError("found both --picture and --pictures; expected one of them; give one")
     elif options.out is not None and Path(options.out).suffix.lower() in canvas.FORMATS:
@@ -136,8 +137,12 @@ def _on_fonts(lacking: Collection[str]) -> list[str]:
     ]
 
 
+def _picture_path(options: ReportOptions) -> Path:
+    return Path(options.out or f"{options.picture}.png")
+
+
 def _write_picture(subject: Subject, picture: str, *, lacking: set[str]) -> list[Path]:
-    out, data_out = Path(subject.options.out or f"{picture}.png"), subject.options.data_out
+    out, data_out = _picture_path(subject.options), subject.options.data_out
     drawn = draw(picture, subject)
     lacking.update(drawn.lacking)
     canvas.save(drawn, out)

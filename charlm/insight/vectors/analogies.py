@@ -88,7 +88,7 @@ def parse_expression(expression: str) -> list[tuple[int, str]]:
     Raises:
         ConfigError: words without a sign between them, or signs without a word.
     """
-    tokens = expression.split()
+    tokens = split_words(expression)
     if tokens and tokens[0] not in SIGNS:
         tokens = ["+", *tokens]
     signs, words = tokens[::2], tokens[1::2]

@@ -62,7 +62,7 @@ def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
             vectors_NE = vectors.encoded(part, taps=[tap])[tap]
             for each, row in zip(part, vectors_NE.tolist(), strict=True):
                 numbers = " ".join([f"{value:.{DIGITS}g}" for value in row])
-                file.write(f"{each.form} {numbers}\n".encode())
+                file.write(f"{each.form} {numbers}\n".encode(errors="backslashreplace"))
     return WrittenVectors(str(path), tap, len(readings), dim)
 
 

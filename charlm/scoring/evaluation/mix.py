@@ -17,9 +17,9 @@ from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.combination import interpolated
 from charlm.ngram.kenlm_model import is_kenlm_binary
-from charlm.ngram.load import NgramModel, is_pipe
+from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import WordIds, text_in
-from charlm.options import keywords, require_one_stdin
+from charlm.options import beyond_cpu, keywords, require_one_stdin
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency_bands
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
@@ -37,7 +37,7 @@ from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.files import packed_write, unpacked_name
 from charlm.text.io.lines import TEXT
 from charlm.text.io.overwrite import refuse_overwrite, require_distinct
-from charlm.text.io.paths import require_place
+from charlm.text.io.paths import is_pipe, require_place
 from charlm.text.perplexity.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence
 from charlm.text.perplexity.probability_files import SUFFIX, probability_lines
@@ -249,6 +249,8 @@ def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
         value = getattr(options, name)
         if value is not None and reason:
             raise ConfigError(f"--{name} {value}: {reason}; drop it")
+    if "run" not in kinds and (beyond := beyond_cpu(options)):
+        raise ConfigError(f"{beyond}: is of runs, and no stream is one; drop it")
     if options.bands:
         if options.data is None:
             raise ConfigError("--bands: counts words in train.txt; expected --data DIR beside it")

@@ -300,7 +300,7 @@ def _blocks(
 
 
 def _write(blocks: dict[str, ByteRange], out: Path) -> dict[str, SplitCounts]:
-    """Write the three files; none stands under its name before all are on the disk."""
+    """Write the three files; none stands under its name before all are written."""
     with ExitStack() as files:
         return {
             split: copy_block(

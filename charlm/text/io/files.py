@@ -256,15 +256,15 @@ def naming_full(folder: str | Path) -> Iterator[None]:
 
 
 def write_bytes(path: str | Path, content: bytes, *, through_links: bool = False) -> None:
-    """Replace `path` by `content`, as `atomic_write`."""
-    with atomic_write(path, through_links=through_links) as file:
+    """Replace `path` by `content`, as `packed_write`."""
+    with packed_write(path, through_links=through_links) as file:
         file.write(content)
 
 
 def write_json(path: str | Path, value: Any, *, through_links: bool = False) -> None:
-    """Replace `path` by `value` as JSON, one key or element per line, as `atomic_write`."""
+    """Replace `path` by `value` as JSON, one key or element per line, as `packed_write`."""
     pieces = json.JSONEncoder(ensure_ascii=False, indent=1, allow_nan=False).iterencode(value)
-    with atomic_write(path, through_links=through_links) as file:
+    with packed_write(path, through_links=through_links) as file:
         while some := "".join(islice(pieces, JSON_PIECES)):
             # A folder's name that is not UTF-8 stands as an escape, which JSON reads back.
             file.write(some.encode(errors="backslashreplace"))
@@ -272,12 +272,12 @@ def write_json(path: str | Path, value: Any, *, through_links: bool = False) -> 
 
 
 def read_json(path: str | Path) -> Any:
-    """The JSON value in `path`, which may be a stranger's.
+    """The JSON value in `path`, which may be a stranger's, and packed as `open_bytes` reads it.
 
     Raises:
         DataError: not JSON, NaN or infinity in it, nested too deep, or larger than 1 GiB.
     """
-    with open(path, "rb") as file:
+    with open(path, "rb") as raw, contextmanager(_decompressed)(raw, str(path)) as file:
         content = file.read(MAX_JSON_BYTES + 1)
     if len(content) > MAX_JSON_BYTES:
         raise DataError(f"{path}: larger than {MAX_JSON_BYTES} bytes; expected a file of charlm's")

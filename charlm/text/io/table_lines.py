@@ -1,4 +1,4 @@
-"""How tables are recognised: by the names of columns, and by the marks of CSV.
+"""How tables are recognised, by the names of columns and the marks of CSV, and how ours quote.
 
 CSV is never read as text: its ids and quotes would be scored. Few texts are CSV and many have
 commas, so lines are taken for CSV only if they begin with names of columns, ids or quotes, line
@@ -33,6 +33,13 @@ THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
 
 # A field may be as long as a line; Python's limit, 131,072 characters, is shorter than a chapter.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
+
+
+def quoted_field(text: str) -> str:
+    """A field of a table, quoted where R and pandas would misread it."""
+    if any(mark in text for mark in '"\t\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def names_columns(fields: Sequence[str], *, texts: Sequence[str] = TEXTS) -> bool:

@@ -86,9 +86,9 @@ class Inventory(ShortRepr):
         n_unk, n_words = self.counts[UNK], sum(self.counts)
         if 0 < n_unk < LEAST_UNK * n_words and 1 in counts:
             found.append(
-                f"<unk> is {n_unk} of {n_words} tokens of train.txt, and where it is written "
-                "those that stand once are words: a model learns next to nothing of unknown ones; "
-                "take it out of the text, or let `charlm vocab --min-count 2` replace them"
+                f"<unk> is {n_unk} of {n_words} tokens of train.txt, and words that stand once are "
+                "known: a model learns next to nothing of unknown ones; choose fewer words "
+                "(`charlm vocab --min-count 2`), or where the text itself holds <unk>, take it out"
             )
         return found
 

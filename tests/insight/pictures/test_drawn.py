@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -84,7 +85,7 @@ def drawn(request: pytest.FixtureRequest, pictures: dict[str, Drawn]) -> Drawn:
 
 def rows_of(path: Path) -> list[list[str]]:
     with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+        return list(csv.reader(file, delimiter="\t", strict=True))
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -184,6 +185,16 @@ def test_the_numbers_of_a_picture_are_a_table(drawn: Drawn, name: str, tmp_path:
     assert header == HEADERS[name]
     assert len(rows) == len(drawn.rows) > 0
     assert {len(row) for row in rows} == {len(header)}
+
+
+def test_a_word_that_is_a_quote_does_not_swallow_the_rows_behind_it(
+    pictures: dict[str, Drawn], tmp_path: Path
+) -> None:
+    drawn = replace(
+        pictures["words"], header=("word", "x"), rows=[('"', 1), ('a"b', None), ("c", 2)]
+    )
+    save_rows(drawn, tmp_path / "a.tsv")
+    assert rows_of(tmp_path / "a.tsv") == [["word", "x"], ['"', "1"], ['a"b', ""], ["c", "2"]]
 
 
 def test_the_numbers_are_those_of_what_is_drawn(

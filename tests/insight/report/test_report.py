@@ -12,8 +12,8 @@ import charlm
 from charlm.errors import ConfigError, DataError
 from charlm.insight.report.neighbour_table import TABLE_6, TABLE_6_UNKNOWN, chosen_words
 from charlm.insight.report.tables import short
-from charlm.run.folder import CARD, LOG
-from charlm.run.stored_weights import LoadedRun, load_run
+from charlm.run.folder import CARD, LOG, MODEL
+from charlm.run.stored_weights import LoadedRun, load_run, read_tensors, save_best
 
 TEXT_SECTIONS = (
     "perplexities, perplexity by frequency, perplexity by position, hardest and easiest sentences"
@@ -98,6 +98,18 @@ def test_the_gate_of_a_gated_run_is_a_result_and_stands_on_the_page(
     assert {key: gate[key] for key in result.gate} == result.gate
     assert result.to_dict()["gate"] == result.gate
     assert 0 < result.gate["unk_gate"] < 1
+
+
+def test_a_gate_that_gives_no_numbers_is_missing_and_the_page_is_written(
+    gated_run: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(gated_run, tmp_path / "run")
+    tensors, meta = read_tensors(copy / MODEL)
+    tensors["encoder.sides.word.table.weight"] += 1e30  # whose squares are infinite
+    save_best(copy, tensors, meta=meta)
+    result = charlm.report(copy, out=tmp_path / "a.html", **CPU)
+    assert result.gate is None
+    assert any("gate between words and characters" in each for each in result.missing)
 
 
 def test_a_run_without_its_log_and_card_is_shown_without_them(run: Path, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_an_analogy_is_answered_at_every_tap_that_is_asked(tiny_run: Path) -> No
 def test_a_hyphen_within_a_word_is_no_sign() -> None:
     assert parse_expression("computer-aided + x-ray") == [(1, "computer-aided"), (1, "x-ray")]
     assert parse_expression(" - man  + king ") == [(-1, "man"), (1, "king")]
+    assert parse_expression("new\xa0york - a") == [(1, "new\xa0york"), (-1, "a")]
 
 
 @pytest.mark.parametrize("expression", ["", "king", "king man", "king - ", "king -man", "+ + +"])

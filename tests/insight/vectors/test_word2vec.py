@@ -108,3 +108,8 @@ def test_standard_output_gets_no_vectors(
     expected = "--vectors -: nothing goes to standard output; expected a file"
     assert str(caught.value) == expected
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_word_that_is_not_utf_8_is_written_with_an_escape(tiny_run: Path, tmp_path: Path) -> None:
+    write_vectors(tmp_path / "v.txt", ["caf\udce9"], model=tiny_run, device="cpu")
+    assert as_gensim_reads(tmp_path / "v.txt")[0] == ["caf\\udce9"]

@@ -100,6 +100,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
             "--weights 0.5,0.6: sum 1.1; expected numbers of 0 or above that sum to 1",
         ),
         (["x", "y"], {"weights": [1.5, -0.5]}, "--weights 1.5,-0.5: sum 1; expected numbers of 0"),
+        (["x", "y"], {"device": "cuda:7"}, "--device cuda:7: is of runs, and no stream is one;"),
         (["x", "y"], {"weights": "nan,1"}, "--weights nan,1: expected numbers with commas, as"),
         (["x", "y"], {"weights": ".6,.4_0"}, "--weights .6,.4_0: expected numbers with commas, as"),
     ],

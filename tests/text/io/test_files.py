@@ -132,8 +132,10 @@ def test_a_program_may_put_a_text_or_bytes_of_its_own_into_standard_input(
 
 def test_json_comes_back_as_it_went(tmp_path: Path) -> None:
     value = {"é\u2028": [1, 1.5, None, True, "\x1b"], "b": {}}
-    write_json(tmp_path / "a.json", value)
-    assert read_json(tmp_path / "a.json") == value
+    for name in ("a.json", "a.json.gz", "a.json.xz"):
+        write_json(tmp_path / name, value)
+        assert read_json(tmp_path / name) == value
+    assert (tmp_path / "a.json.gz").read_bytes().startswith(b"\x1f\x8b")
     assert (tmp_path / "a.json").read_bytes().endswith(b"}\n")
 
 

@@ -129,6 +129,12 @@ def test_a_stray_unk_is_told_where_it_makes_rare_words_known(
     assert not inventory_of(text, min_count=2).signs  # this makes the rare word <unk>
 
 
+def test_few_unknown_words_are_told_as_they_are_where_the_text_has_no_unk() -> None:
+    (sign,) = inventory_of([["the"] * 3000, ["once"], ["twice"], ["thrice"]], size=4).signs
+    assert sign.startswith("<unk> is 2 of 3007 tokens of train.txt, and words that stand once are ")
+    assert "choose fewer words" in sign
+
+
 def test_the_share_of_words_that_are_phrases_is_of_words_alone() -> None:
     phrase = "วันนี้อากาศดีมากเราไปเดินเล่นกันเถอะ"
     text = [*([[phrase, "ดี"]] * 3), *([[word] for word in "abcdef"])]

@@ -63,7 +63,7 @@ def export_page(options: ExportOptions) -> PageExport:
     path = which_run(options.model, newest_allowed=False)
     with _in_eight_bits(path, options) as model:
         content = _page(model, title=path.resolve().name)
-    write_bytes(out, content)
+    write_bytes(out, content, through_links=True)
     return PageExport(path, out, len(content), time.perf_counter() - began)
 
 

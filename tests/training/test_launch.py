@@ -82,8 +82,8 @@ def test_a_killed_process_ends_the_run_with_one_line_and_it_goes_on(
     printed, errors = first.communicate(timeout=300)
     assert (first.returncode, printed) == (1, "")
     assert [line for line in errors.splitlines() if line.startswith("charlm: ")] == [
-        "charlm: process 1 of 2 ended before the training did: it was killed by SIGKILL; the last "
-        "checkpoint is kept; go on with --resume"
+        "charlm: process 1 of 2 ended before the training did: it was killed by SIGKILL; what was "
+        "saved before is kept; go on with --resume"
     ]
     assert "Traceback" not in errors
     assert 1 <= n_epochs(run) < EPOCHS

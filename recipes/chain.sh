@@ -128,6 +128,22 @@ EOF
   mv "$corpus/train.txt.part" "$corpus/train.txt"
 }
 
+# require_seed RUN: what is trained already must have $seed.
+require_seed() {
+  python - "$seed" "$1" <<'EOF'
+import json, pathlib, sys
+
+seed, run = sys.argv[1:]
+found = json.loads(pathlib.Path(run, "run.json").read_text(encoding="utf-8"))["seed"]
+if str(found) != seed:
+    sys.exit(f"run: {run}: trained with seed {found}, not {seed}; name another folder with OUT")
+EOF
+}
+
+same_bytes() {
+  python -c 'import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=False))' "$@"
+}
+
 # train_all OUT [options of charlm train]: sets $runs.
 train_all() {
   local out=$1 arch resume more
@@ -145,6 +161,8 @@ train_all() {
     if [ -z "$resume" ] || [ -e "$out/$arch/encoded" ]; then
       run charlm train --arch "$arch" --seed "$seed" --data "$corpus" --vocab "$out/vocab.json" \
         --out "$out/$arch" $resume $more "$@"
+    elif [[ " $* " != *" --seed"* ]]; then
+      require_seed "$out/$arch"
     fi
     [ ! -e "$out/$arch/encoded" ] ||
       die "$out/$arch: stopped before its end; call this again to go on"

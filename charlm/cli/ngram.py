@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output, perplexities
 from charlm.cli.command import Results, command
+from charlm.errors import ConfigError
 from charlm.ngram.ngram_options import NgramOptions
 from charlm.options import Opt
 from charlm.text.io.files import display_name
@@ -47,6 +48,9 @@ def ngram(options: NgramCommand, *, as_json: bool) -> Results:
     charlm ngram --lm kn5.arpa.gz corpus/test.txt
     """
     perplexities.refuse_contradictions(options, as_json=as_json)
+    if not options.files and options.data is None and (options.debug or options.layout != "srilm"):
+        option = f"--debug {options.debug}" if options.debug else f"--format {options.layout}"
+        raise ConfigError(f"{option}: found no text to measure; expected one; drop it")
     from charlm.ngram.baseline import ngram_baseline
 
     speller = None

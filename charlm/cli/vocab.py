@@ -52,8 +52,11 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     from charlm.nbest.unknown_words import unknown_words
     from charlm.text.vocabulary.build_vocabulary import vocab as build
 
-    if options.against and options.morphs is not None and options.out is None and not as_json:
-        raise ConfigError("--morphs: says nothing beside --against; drop it, or give --out")
+    for name in ("morphs", "min_char_count", "max_word_length"):
+        is_given = getattr(options, name) != getattr(VocabOptions, name)
+        if is_given and options.against and options.out is None and not as_json:
+            flag = f"--{name.replace('_', '-')}"
+            raise ConfigError(f"{flag}: says nothing beside --against; drop it, or give --out")
     require_one_stdin([*options.against, options.words, options.morphs])
     require_there(options.against)  # else missed when the corpus has been counted
     result = build(options)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from charlm.options import MAX_SEED, Data, Device, Gpus, Opt, Precision, Processes, Threads
+from charlm.options import MAX_SEED, MAX_THREADS, Data, Device, Gpus, Opt, Precision, Processes
 
 
 @runtime_checkable
@@ -156,7 +156,15 @@ class TrainOptions:
     gpus: Gpus = None
     processes: Processes = None
     precision: Precision = "auto"
-    threads: Threads = None
+    threads: Annotated[
+        int | None,
+        Opt(
+            "Number of CPU threads; if not given, all cores, or with --resume as many as before.",
+            "Machine",
+            least=1,
+            most=MAX_THREADS,
+        ),
+    ] = None
     watcher: Annotated[
         Watcher | None,
         Opt("Object whose methods are called while the training runs.", is_for_python=True),

@@ -25,13 +25,14 @@ for each in "$folder/train.txt" "$folder/raw/train.txt"; do
   [ ! -f "$each" ] || die "$folder: holds the texts of one language; expected the folder of all, as" \
     "$(dirname -- "$folder"); LANGS=$(basename -- "$folder") chooses"
 done
-if [ -z "${LANGS:-}" ]; then
+read -ra languages <<<"${LANGS:-}"
+if [ ${#languages[@]} -eq 0 ]; then
   for each in "$folder"/*/; do
     each=$(basename -- "$each")
-    [ "$each" = downloads ] || [ "$each" = '*' ] || LANGS="${LANGS:-} $each"
+    [ "$each" = downloads ] || [ "$each" = '*' ] || languages+=("$each")
   done
 fi
-[ -n "${LANGS:-}" ] || die "$folder: found no folder of a language in it; run get.sh first"
+[ ${#languages[@]} -gt 0 ] || die "$folder: found no folder of a language in it; run get.sh first"
 
 bits_a_sentence() {
   python - "$@" <<'EOF'
@@ -40,7 +41,11 @@ import json, math, sys
 for path in sys.argv[1:]:
     with open(path, encoding="utf-8") as file:
         (text,) = json.load(file)["texts"]
-    log10_prob = text["open_vocabulary"]["carried"]["log10_prob"]
+    opened = text["open_vocabulary"]
+    if "carried" not in opened:
+        print(f"no bits a sentence: {path} ({opened['obstacle']})")
+        continue
+    log10_prob = opened["carried"]["log10_prob"]
     bits = -log10_prob / math.log10(2) / text["n_sentences"]
     print(f"{bits:8.2f} bits a sentence: {path}")
 EOF
@@ -48,10 +53,10 @@ EOF
 
 outs=()
 evaluations=()
-for language in $LANGS; do
+for language in "${languages[@]}"; do
   outs+=("$out/$language")
   # Words written <unk> in the text, as in the news, have no spelling to learn.
-  if grep -qsF '<unk>' "$folder/$language/train.txt"; then
+  if grep -qsF '<unk>' "$folder/$language/train.txt" "$folder/$language/raw/train.txt"; then
     chain "$folder/$language" "$out/$language" --epochs 15 "$@"
     continue
   fi

@@ -26,8 +26,16 @@ require_numbers TOKENS $texts
 make_corpus "$folder" "$out"
 whole=$corpus
 files=()
+is_whole=
 for tokens in $texts; do
   cut_corpus "$tokens" "$whole" "$out/texts/$tokens"
+  if same_bytes "$corpus/train.txt" "$whole/train.txt"; then
+    if [ -n "$is_whole" ]; then
+      printf 'run: TOKENS: %s: the text ends before, and is trained on once\n' "$tokens" >&2
+      continue
+    fi
+    is_whole=1
+  fi
   mkdir -p "$out/$tokens"
   [ -f "$out/$tokens/vocab.json" ] ||
     run charlm vocab --data "$corpus" --out "$out/$tokens/vocab.json"

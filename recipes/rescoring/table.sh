@@ -3,9 +3,11 @@
 #
 #   bash recipes/rescoring/table.sh FOLDER [SET...]
 #
-# FOLDER holds the lists and texts that the README names. OUT (a new folder) keeps the n-gram models
-# and the JSON output of each command; what is there already is not made again. MODEL is a run that
-# is also tried on one of the sets.
+# FOLDER holds wikitext-2/train.txt; nbest-hyporadise/ and nbest-librispeech-espnet/ with
+# SET.nbest.tsv.gz and SET.ref.txt, and atis_train.ref.txt; nbest-mt/ and lattices-kaldi/ with the
+# files of the names below. OUT (a new folder) keeps the n-gram models and the JSON output of each
+# command; what is there already is not made again. MODEL is a run that is also tried on one of the
+# sets.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 data=${1:?"expected the folder of the lists"}
@@ -21,7 +23,8 @@ ngram() {
   local name=$1 text=$2
   shift 2
   [ -f "$out/$name.arpa" ] && return
-  charlm prep "$text" --split 98,1,1 "$@" --out "$out/$name" >/dev/null
+  [ -f "$out/$name/corpus.json" ] ||
+    charlm prep "$text" --split 98,1,1 "$@" --out "$out/$name" >/dev/null
   charlm ngram --data "$out/$name" --out "$out/$name.arpa" >/dev/null
 }
 

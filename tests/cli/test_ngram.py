@@ -112,6 +112,14 @@ def test_json_is_one_object() -> None:
             "charlm: --no-sentence-marks: found no text to measure; expected one; drop it\n",
         ),
         (
+            ["--train", "train.txt", "--out", "x.arpa", "--debug", "2"],
+            "charlm: --debug 2: found no text to measure; expected one; drop it\n",
+        ),
+        (
+            ["--train", "train.txt", "--out", "x.arpa", "--format", "jsonl"],
+            "charlm: --format jsonl: found no text to measure; expected one; drop it\n",
+        ),
+        (
             ["--lm", "a.arpa", "--out", "x.arpa", "--vocab", "words.txt"],
             "charlm: --vocab: found no text to measure; expected one; drop it\n",
         ),

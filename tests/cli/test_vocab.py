@@ -143,11 +143,15 @@ def test_a_missing_text_to_hold_against_a_vocabulary_is_missed_before_it_is_made
     assert not Path("v.json").exists()
 
 
-def test_morphs_that_would_not_be_seen_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--morphs", "m.txt"), ("--min-char-count", "3"), ("--max-word-length", "9")],
+)
+def test_what_would_not_be_seen_beside_against_is_refused(option: str, value: str) -> None:
     Path("m.txt").write_text("bbbbb\tbb bbb\n")
-    arguments = ("--data", "corpus", "--against", "corpus/test.txt", "--morphs", "m.txt")
+    arguments = ("--data", "corpus", "--against", "corpus/test.txt", option, value)
     assert run(*arguments).stderr == (
-        "charlm: --morphs: says nothing beside --against; drop it, or give --out\n"
+        f"charlm: {option}: says nothing beside --against; drop it, or give --out\n"
     )
     assert run(*arguments, "--out", "v.json").exit_code == run(*arguments, "--json").exit_code == 0
 

@@ -22,12 +22,15 @@ PYTHONPATH="{ROOT}" exec "{sys.executable}" -m charlm "$@"
 """
 # Creates the files of each command, and prints an empty object.
 LEAVES_FILES = f"""#!{BASH}
-out=
-for word in "$@"; do [ "$before" != --out ] || out=$word; before=$word; done
+out= seed=
+for word in "$@"; do
+  case $before in --out) out=$word ;; --seed) seed=$word ;; esac
+  before=$word
+done
 case $1 in
   prep) mkdir -p "$out"; : >"$out/corpus.json" ;;
   vocab) echo '{{"words": ["</s>", "<unk>", "because", "a", "windows"]}}' >"$out" ;;
-  train) mkdir -p "$out"; : >"$out/run.json"; : >"$out/model.safetensors"
+  train) mkdir -p "$out"; echo "{{\\"seed\\": $seed}}" >"$out/run.json"; : >"$out/model.safetensors"
     [ -z "${{STOPS:-}}" ] && rm -f "$out/encoded" || : >"$out/encoded" ;;
   report) : >"$out" ;;
   eval) echo '{{"texts": [{{"n_sentences": 2, "open_vocabulary":
@@ -136,18 +139,22 @@ def test_spelling_is_read_by_every_preset_that_can(tree: Tree, tmp_path: Path) -
 
 def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
-    for code in ("cs", "de"):
+    for code in ("cs", "old english"):
         texts(tmp_path / "bible" / code, "a window because a window\n")
     (tmp_path / "bible" / "downloads").mkdir()
     out = tmp_path / "out"
     done = tree.run("languages/run.sh", str(tmp_path / "bible"), OUT=str(out), ARCHS="char-small")
     shown = commands(done)
-    files = [f"{out}/{code}/{name}.json" for code in ("cs", "de") for name in ("compare-kn", "kn4")]
+    files = [
+        f"{out}/{code}/{name}.json"
+        for code in ("cs", "old english")
+        for name in ("compare-kn", "kn4")
+    ]
     assert shown[-1] == " ".join(["table", *files])
     tables = " ".join(f"--table {file}" for file in files)
-    assert shown[-2] == f"report {out}/de/char-small {tables} --out {out}/report.html"
+    assert shown[-2] == f"report {out}/old english/char-small {tables} --out {out}/report.html"
     # 10^-6.02 is 2^-20, of two sentences.
-    assert f"   10.00 bits a sentence: {out}/de/eval-char-small.json" in done.stdout
+    assert f"   10.00 bits a sentence: {out}/old english/eval-char-small.json" in done.stdout
     assert "--set recipe.schedule.least_gain_share=0.01 --epochs 15 --speller" in shown[1]
 
 
@@ -229,6 +236,32 @@ def test_low_resource_cuts_a_text_and_trains_in_the_words_of_each_beginning(
     assert "lower" in (out / "texts" / "8" / "corpus.json").read_text()
     again = commands(tree.run("low-resource/run.sh", str(data), **environment))
     assert again == [f"table {out}/8/compare-kn.json {out}/all/compare-kn.json"]
+
+
+def test_another_seed_than_that_of_what_is_trained_is_refused(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "mine", "a window\n" * 3), tmp_path / "out"
+    environment = {"OUT": str(out), "TOKENS": "all", "ARCHS": "char-small"}
+    assert commands(tree.run("low-resource/run.sh", str(data), **environment))
+    done = tree.run("low-resource/run.sh", str(data), **environment, SEED="1")
+    assert (done.returncode, commands_shown(done)) == (1, [])
+    assert done.stderr.splitlines()[-1] == (
+        f"run: {out}/all/char-small: trained with seed 3435, not 1; name another folder with OUT"
+    )
+    assert commands(tree.run("low-resource/run.sh", str(data), "--seed", "3435", **environment))
+
+
+def test_a_text_that_is_shorter_than_a_beginning_is_trained_on_once(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "mine", "a window\n" * 3), tmp_path / "out"
+    environment = {"OUT": str(out), "TOKENS": "8 99 100 all", "ARCHS": "char-small"}
+    done = tree.run("low-resource/run.sh", str(data), **environment)
+    shown = commands(done)
+    assert [each.split()[0] for each in shown] == [*(["vocab", "train", "compare-kn"] * 2), "table"]
+    assert shown[-1] == f"table {out}/8/compare-kn.json {out}/99/compare-kn.json"
+    assert done.stderr.count(": the text ends before, and is trained on once") == 2
 
 
 @pytest.mark.parametrize(
@@ -314,9 +347,24 @@ def test_table_8_of_no_number_is_one_line(tree: Tree, tmp_path: Path, name: str)
     )
 
 
-def test_words_that_stand_as_unk_have_no_speller(tree: Tree, tmp_path: Path) -> None:
+def test_words_that_cannot_be_spelled_leave_the_table_as_it_is(tree: Tree, tmp_path: Path) -> None:
+    obstacle = '"open_vocabulary": {{"obstacle": "why not"}}}}]}}'
+    before, _, after = LEAVES_FILES.partition('"open_vocabulary":')
+    end = after.partition("' ;;")[2]
+    tree.add("charlm", f"{before}{obstacle.format()}' ;;{end}")
+    texts(tmp_path / "bible" / "cs", "a window because a window\n")
+    done = tree.run(
+        "languages/run.sh", f"{tmp_path}/bible", OUT=f"{tmp_path}/out", ARCHS="char-small"
+    )
+    assert commands(done)[-1].startswith("table ")
+    assert "no bits a sentence: " in done.stdout
+    assert "(why not)" in done.stdout
+
+
+@pytest.mark.parametrize("place", [".", "raw"])
+def test_words_that_stand_as_unk_have_no_speller(tree: Tree, tmp_path: Path, place: str) -> None:
     tree.add("charlm", LEAVES_FILES)
-    texts(tmp_path / "news" / "cs")
+    texts(tmp_path / "news" / "cs" / place)
     out = tmp_path / "out"
     done = tree.run("languages/run.sh", str(tmp_path / "news"), OUT=str(out), ARCHS="char-small")
     assert not any("--speller" in each or each.startswith("eval") for each in commands(done))

@@ -178,7 +178,11 @@ def test_references_are_there_whole_or_not_at_all(tree: Tree, tmp_path: Path) ->
 # Models must be there; scores and tuned weights are always the same.
 MEASURES = f"""#!{BASH}
 for word in "$@"; do
-  case $before in --out) : >"$word" ;; --lm) [ -f "$word" ] || exit 2 ;; esac
+  case $before$1 in
+    --outprep) [ ! -e "$word" ] || exit 2; mkdir "$word"; : >"$word/corpus.json" ;;
+    --out*) [ ! -e "$word.fails" ] || {{ rm "$word.fails"; exit 2; }}; : >"$word" ;;
+    --lm*) [ -f "$word" ] || exit 2 ;;
+  esac
   before=$word
 done
 [[ $1 != score && $1 != tune ]] || echo '{{"seconds": 1, "report": {{"n_lists": 2, "first":
@@ -203,6 +207,9 @@ def test_a_table_is_made_where_blanks_are_in_names_and_of_no_list_that_is_there_
     packed.write_bytes(gzip.compress(lists)[:-9])
     assert tree.run("rescoring/table.sh", str(data), "swbd", OUT=str(out)).returncode == 1
     packed.write_bytes(gzip.compress(lists))
+    (out / "atis.arpa").unlink()
+    (out / "atis.arpa.fails").touch()  # as if it had been interrupted behind prep
+    assert tree.run("rescoring/table.sh", str(data), "swbd", OUT=str(out)).returncode == 2
     done = tree.run("rescoring/table.sh", str(data), "swbd", OUT=str(out))
     assert done.stdout.startswith("| swbd | 2 | 50.00 | 25.00 | 25.00 | 0.00 |"), done.stderr
     assert (out / "swbd.tsv").read_bytes() == b"a\t1\tx\n"

@@ -169,6 +169,10 @@ def _check(options: PrepOptions) -> None:
             "both raw files and a corpus" if options.corpus else "neither raw files nor a corpus"
         )
         raise ConfigError(f"prep: found {found}; expected one of them; name FILE or --corpus")
+    for name in ("encoding", "invalid"):
+        value = getattr(options, name)
+        if value != getattr(PrepOptions, name) and not paths:
+            raise ConfigError(f"--{name} {value}: is of files, and --corpus reads none; drop it")
     if 0 < options.max_words < options.min_words:
         raise ConfigError(
             f"max_words: found {options.max_words}; expected min_words ({options.min_words}) or "

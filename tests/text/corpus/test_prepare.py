@@ -273,6 +273,14 @@ def test_a_text_without_enough_lines_is_refused(
             {"raw": "-", "valid": "-"},
             "standard input: named twice; expected it once, since it is read once",
         ),
+        (
+            {"raw": (), "corpus": "pydoc", "encoding": "latin-1"},
+            "--encoding latin-1: is of files, and --corpus reads none; drop it",
+        ),
+        (
+            {"raw": (), "corpus": "pydoc", "invalid": "drop"},
+            "--invalid drop: is of files, and --corpus reads none; drop it",
+        ),
         ({"corpus": "brown"}, "corpus: found 'brown'; expected one of 'pydoc' or None"),
         ({"split": "90"}, "split: found '90'; expected three positive shares"),
         ({"unicode": "NFX"}, "unicode: found 'NFX'; expected one of 'NFC'"),

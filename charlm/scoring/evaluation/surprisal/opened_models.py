@@ -88,6 +88,8 @@ def opened_models(
         paths = [which_run(None)]
     if not paths:
         require_cpu(options)
+        if options.raw:
+            raise ConfigError("--raw: found no --model, whose text rules it turns off; drop it")
     names = _names(paths, lm_paths)
     runs = [
         _opened(path, name=name, options=options, adapting=adapting)

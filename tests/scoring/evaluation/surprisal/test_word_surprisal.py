@@ -233,6 +233,8 @@ def test_an_open_vocabulary_spells_what_is_unknown(
         charlm.surprisal(path, lm=[arpa], open_vocabulary=True)
     with pytest.raises(ConfigError, match="^--precision bf16: found no --model, and only models"):
         charlm.surprisal(path, lm=[arpa], precision="bf16")
+    with pytest.raises(ConfigError, match="^--raw: found no --model, whose text rules it turns"):
+        charlm.surprisal(path, lm=[arpa], raw=True)
 
 
 def test_what_there_is_to_mind_is_noted(

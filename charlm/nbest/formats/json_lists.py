@@ -356,7 +356,7 @@ def within(value: Json, *path: str, keyed: bool = False) -> Unfolded | None:
 
 
 def first_keys(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys of the first object, and those of the object that is its first value.
+    """The keys of the first object, and those of the objects that are its values.
 
     For detection: the lines may be the beginning of something longer. Empty if they are not JSON.
     """
@@ -364,6 +364,7 @@ def first_keys(lines: tuple[str, ...]) -> tuple[str, ...]:
     if not text.startswith(("{", "[")):
         return ()
     keys: list[str] = []
+    around: list[str] = []  # the brackets that are open
     depth, is_key = -1 if text[0] == "[" else 0, False
     for found in MARKS.finditer(text):
         mark = found[0]
@@ -373,10 +374,12 @@ def first_keys(lines: tuple[str, ...]) -> tuple[str, ...]:
             is_key = False
         elif mark in "{[":
             depth, is_key = depth + 1, mark == "{"
+            around.append(mark)
         elif mark in "}]":
             depth -= 1
+            del around[-1:]
             if depth <= 0:
                 break
         else:
-            is_key = True
+            is_key = around[-1:] == ["{"]
     return tuple(keys)

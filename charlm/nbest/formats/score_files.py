@@ -190,7 +190,10 @@ def first_lines(sample: Sample) -> tuple[str, ...]:
     if any("/" in name for name in sample.names):
         return ()
     for name in sample.names:
-        with open_lines(Path(sample.path) / name) as lines:
+        path = Path(sample.path, name)
+        if not path.is_file():  # a pipe would block; the reader says what it is
+            continue
+        with open_lines(path) as lines:
             if found := lines.sample():
                 return found
     return ()

@@ -83,6 +83,7 @@ def feature_names(lattice: Lattice, models: Sequence[str]) -> tuple[str, ...]:
 def default_weights(lattice: Lattice, models: Sequence[str]) -> dict[str, float]:
     """The lattice's own scales; new models share half of the language model's scale equally.
 
+    Where the lattice has no scores of a language model, they share all of it.
     Where a lattice says nothing, Kaldi's acoustic scale is 0.1, durations and SRILM's further
     scores have weight 0, and every other scale is 1.
     """
@@ -93,8 +94,10 @@ def default_weights(lattice: Lattice, models: Sequence[str]) -> dict[str, float]
     weights = {"am": lattice.scales.get("am", KALDI_AM if is_kaldi else 1.0)}
     if is_kaldi and OLD in models:
         weights[REST] = 1.0
-    weights[old] = scale / 2 if new else scale
-    weights.update({name: scale / 2 / len(new) for name in new})
+    has_old = old in models or any(arc.values[lattice.names.index(old)] for arc in lattice.arcs)
+    own = scale if not new else scale / 2 if has_old else 0.0
+    weights[old] = own
+    weights.update({name: (scale - own) / len(new) for name in new})
     for name in lattice.names:
         if name not in (GRAPH, *weights):
             weights[name] = lattice.scales.get(name, 1.0 if name in ("ngram", "pron") else 0.0)

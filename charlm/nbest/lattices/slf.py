@@ -32,6 +32,7 @@ FEATURES = {
     **{"a": "am", "l": "old_lm", "n": "ngram", "r": "pron", "ds": "duration"},
     **{name: name for name in FURTHER},
 }
+OF_LINKS = {"l", "n"}  # the scores that never stand on nodes
 SCALES = {
     **{"acscale": "am", "lmscale": "old_lm", "prscale": "pron", "wdpenalty": "words"},
     **{"ngscale": "ngram", "duscale": "duration"},
@@ -204,12 +205,13 @@ def _check_sizes(block: _Block) -> None:
 
 def _check_direction(block: _Block) -> None:
     direction = block.text("dir")
-    says = any({"W", "a", "r"} & node.values.keys() for node in block.nodes.values())
+    of_words = {"W", *FEATURES} - OF_LINKS
+    says = any(of_words & node.values.keys() for node in block.nodes.values())
     if says and direction not in ("", "f"):
         raise DataError(
-            f"{block.header['dir'].line.place}: dir={direction!r:.20}: words on the nodes where "
-            "they begin; expected them on links, or where they end (dir=f); SRILM's lattice-tool "
-            "writes them so"
+            f"{block.header['dir'].line.place}: dir={direction!r:.20}: words or scores on the "
+            "nodes where they begin; expected them on links, or where they end (dir=f); SRILM's "
+            "lattice-tool writes them so"
         )
 
 
@@ -244,7 +246,7 @@ def _arc(
     values = []
     for name in names.values():
         # Scores of a word stand where it does; SRILM reads the node's if the link has none.
-        places = (link,) if name in ("l", "n") else (link, target)
+        places = (link,) if name in OF_LINKS else (link, target)
         said = next((fields for fields in places if name in fields.values), None)
         nats = 0.0 if said is None else unit.nats(said.number(name), place=link.line.place)
         values.append(nats)

@@ -22,7 +22,13 @@ FIELD = re.compile(
     r"""("(?:[^"\\]++|\\.)*+"(?![^ \t])|'(?:[^'\\]++|\\.)*+'(?![^ \t])|[^ \t]*+)"""
 )
 BLANKS = {" ", "\t"}
-PIECE = re.compile(r"\\([0-3][0-7]{2}|.)|[^\\]+|\\", re.DOTALL)
+# SRILM's way: a 0, and the byte as its C compiler's `char` has it; a digit behind it is escaped.
+SRILM = r"0(?:37777777[67]|[23])[0-7]{2}"
+PIECE = re.compile(
+    rf"\\(?P<srilm>{SRILM})(?:\\(?!{SRILM})(?P<digit>[0-9]))?"
+    r"|\\(?P<htk>[0-3][0-7]{2}|.)|[^\\]+|\\",
+    re.DOTALL,
+)
 NUMBER = re.compile(DECIMAL)
 ADVICE = {"-inf": "; lattice-tool writes one with -htk-logzero -99"}  # instead of this
 SHORT = {  # of the fields that can be written either way
@@ -117,7 +123,9 @@ def fields_of(line: Line) -> Fields:
 
 
 def _unescaped(found: re.Match[str], encoding: str) -> bytes:
-    escaped = found[1]
+    if found["srilm"]:
+        return bytes([int(found["srilm"], 8) & 0xFF]) + (found["digit"] or "").encode()
+    escaped = found["htk"]
     if escaped is not None and len(escaped) > 1:
         return bytes([int(escaped, 8)])
     return (escaped or found[0]).encode(encoding)

@@ -1,6 +1,7 @@
 """The format of a list: detected from its beginning, or given by the user."""
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -40,6 +41,8 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (['[{"input": ["a b", "c d'], "hyporadise"),  # cut off after 64 KiB
         (['[{"input1": "a", "input2": ["b"], "output": "a"}]'], "hyporadise"),
         (['{"input": ["a b", "a c"]}', '{"input": ["b"]}'], "hyporadise"),  # no references
+        (['{"id": "u", "sequences": ["alternative", "alternatives"]'], "huggingface"),
+        (['[{"input": ["result", "results", "beams"], "output": "results"}]'], "hyporadise"),
         (['{"u": {"hyp_1": {"score": 1, "text": "a"}, "ref": "a"}}'], "mlm-scoring"),
         (['{"id": "u", "hyps": [{"text": "a", "am": 1}]}'], "jsonl"),
         (['{"id": "u", "rank": 1, "text": "a", "scores": {"am": 1}}'], "jsonl"),
@@ -216,3 +219,13 @@ def test_a_pipe_is_detected_and_read_once(name: str, monkeypatch: pytest.MonkeyP
         assert chosen.name == "kaldi"
         (found,) = lists
     assert [hypothesis.words for hypothesis in found.hypotheses] == [("we", "know"), ("we",)]
+
+
+def test_a_pipe_in_a_folder_of_lists_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "utt1").write_text("-1 -2 1 yes\n")
+    os.mkfifo(tmp_path / "control")
+    with (
+        pytest.raises(DataError, match="control: is no file; expected a folder of files"),
+        open_lists(Source(tmp_path)) as (_, lists),
+    ):
+        list(lists)

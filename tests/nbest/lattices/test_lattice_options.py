@@ -1,5 +1,6 @@
 """Options of the lattice search, and the default weights."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,6 +27,15 @@ def test_weights_that_nobody_says_are_the_lattices_own(
     read: Read, texts: dict[str, str], kind: str, models: list[str], weights: dict[str, float]
 ) -> None:
     assert default_weights(read(texts[kind])[0], models) == weights
+
+
+def test_where_the_lattice_has_no_language_scores_new_models_share_all_of_the_scale(
+    read: Read, texts: dict[str, str]
+) -> None:
+    (lattice, *_) = read(re.sub(r"\bl=\S+", "", texts["slf"]))
+    weights = {"am": 2.0, "old_lm": 0.0, "nn": 7.0, "kn": 7.0, "words": -0.5}
+    assert default_weights(lattice, ["nn", "kn"]) == weights
+    assert default_weights(lattice, [])["old_lm"] == 14.0
 
 
 def test_some_weights_may_be_others_than_the_lattices_own(

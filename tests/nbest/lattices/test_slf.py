@@ -114,6 +114,13 @@ def test_n_alone_is_the_old_model_and_beside_l_a_feature_of_its_own(read: Read) 
     assert beside.arcs[0].values == (-1.0, -2.0, -3.0, -4.0)
 
 
+def test_durations_on_nodes_where_words_begin_are_refused(read: Read) -> None:
+    text = SMALL.replace("VERSION=1.0", "VERSION=1.0 dir=b duscale=1").replace("I=0", "I=0 ds=-7")
+    text = text.replace(" W=a", "").replace(" E=1", " E=1 W=a")
+    with pytest.raises(DataError, match="dir='b': words or scores on the nodes where they begin"):
+        read(text)
+
+
 @pytest.mark.parametrize(
     ("written", "word"),
     [
@@ -122,6 +129,9 @@ def test_n_alone_is_the_old_model_and_beside_l_a_feature_of_its_own(read: Read) 
         ("'cause", "'cause"),
         (r'"a\"b"', 'a"b'),
         (r"caf\303\251", "café"),
+        (r"caf\0303\0251", "café"),  # SRILM's, where C's char is unsigned
+        (r"caf\037777777703\037777777651", "café"),  # and where it is signed
+        (r"\0303\0251\123", "é123"),
         ("café", "café"),
         (r"a\\b", r"a\b"),
     ],
@@ -184,7 +194,11 @@ SUB = "a sub-lattice; expected none; expand it with HTK first"
         ("I=0", "I=0 W=b", ":4: the start node has the word 'b'; expected !NULL there"),
         ("N=3", "end=1 N=3", ":3: node 1 is not one that nothing leaves; expected one end node"),
         ("N=3", "start=9 N=3", ":3: start='9'; expected a node"),
-        ("N=3", "dir=b N=3", ":3: dir='b': words on the nodes where they begin; expected them on"),
+        (
+            "N=3",
+            "dir=b N=3",
+            ":3: dir='b': words or scores on the nodes where they begin; expected",
+        ),
         ("J=1 S=1 E=2", "J=1 S=0 E=2", ":1: 2 nodes are one that nothing leaves; expected one end"),
         (
             "J=1 S=1 E=2",

@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from charlm.errors import ConfigError
+from charlm.runtime import own_modes
 from charlm.settings import shown
 
 P = ParamSpec("P")
@@ -42,7 +43,10 @@ def public_function(function: Callable[..., Any], *, module: str) -> Callable[..
 
 
 def checked_call(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, but an argument of the wrong type raises ConfigError."""
+    """The same function, but an argument of the wrong type raises ConfigError.
+
+    It computes in its own modes, whatever those of the caller.
+    """
     parameters = inspect.signature(function).parameters
     names = list(parameters)
     takes_options = "__signature__" in vars(function)  # its annotations are types, not strings
@@ -53,11 +57,12 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and isinstance(args[0], options):
+        if len(args) != 1 or not isinstance(args[0], options):
+            own = [_checked(value, kinds, name) for name, value in zip(names, args, strict=False)]
+            args = (*own, *args[len(names) :])
+            kwargs = {name: _checked(value, kinds, name) for name, value in kwargs.items()}
+        with own_modes():
             return function(*args, **kwargs)
-        fitted = [_checked(value, kinds, name) for name, value in zip(names, args, strict=False)]
-        named = {name: _checked(value, kinds, name) for name, value in kwargs.items()}
-        return function(*fitted, *args[len(names) :], **named)
 
     return checked
 

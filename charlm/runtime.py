@@ -14,7 +14,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -117,6 +117,26 @@ def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
                 set_threads(_own_threads() if before is None else before)
 
     return call
+
+
+def own_modes() -> AbstractContextManager[object]:
+    """Computing as if the caller were neither in torch's inference mode nor in autocast.
+
+    What a model keeps from one call to the next must not depend on the modes of the first.
+    """
+    torch, stack = sys.modules.get("torch"), ExitStack()
+    # Another thread of the program may be importing torch, which has these functions then or not.
+    in_autocast = getattr(torch, "is_autocast_enabled", None)
+    is_inference = getattr(torch, "is_inference_mode_enabled", None)
+    if torch is None or not in_autocast or not is_inference:
+        return stack
+    if is_inference():
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.no_grad())  # leaving inference mode turns gradients on
+    for kind in ("cpu", "cuda"):
+        if in_autocast(kind):
+            stack.enter_context(torch.autocast(kind, enabled=False))
+    return stack
 
 
 def pick_device(name: str) -> "torch.device":

@@ -12,7 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.ngram.arpa_writing import LOG10_ZERO
-from charlm.ngram.backoff import ABSENT, BackoffModel, Log10s
+from charlm.ngram.backoff import (
+    ABSENT,
+    ROUNDING,
+    BackoffModel,
+    Log10s,
+    require_probabilities,
+)
 from charlm.ngram.word_ids import END, MARKS, START, UNK
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 
@@ -51,7 +57,7 @@ class NgramSteps:
             log10s += self._backoffs(contexts, order=n)
             hit = found >= 0
             log10s[hit] = grams.log10_probs[found[hit]]
-        return _nats(log10s)
+        return _nats(self._checked(log10s))
 
     def read(self, position: Rows, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Rows:
         """The rows after one more word each; spellings are ignored."""
@@ -78,8 +84,11 @@ class NgramSteps:
             for row in np.flatnonzero(contexts >= 0).tolist():
                 own = slice(firsts[row], lasts[row])
                 log10s[row, grams.keys[own] % n_words] = grams.log10_probs[own]
-        result: Log10s = log10s[:, self._own_ids]
-        return result
+        return self._checked(log10s[:, self._own_ids])
+
+    def _checked(self, log10s: Log10s) -> Log10s:
+        require_probabilities(log10s, source=self.model.source, rounding=ROUNDING)
+        return log10s
 
     def _backoffs(self, contexts: Rows, *, order: int) -> Log10s:
         """The back-offs of contexts of n-grams of an order; 0 where they are not listed."""

@@ -39,11 +39,8 @@ class WordIds(dict[str, int]):
         self.if_met = if_met
 
     def __missing__(self, token: str) -> int:
-        if is_spelled_unk(token):
-            self[token] = UNK
-            return UNK
-        if self.closed and token not in self.if_met:
-            return UNK
+        if is_spelled_unk(token) or (self.closed and token not in self.if_met):
+            return UNK  # and is not kept: a server meets new ones without end
         self[token] = number = len(self.words)
         self.words.append(token)
         return number

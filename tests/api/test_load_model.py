@@ -5,6 +5,7 @@ import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +48,21 @@ def saved(tiny_run: Path, tmp_path: Path) -> Callable[..., Path]:
         return run
 
     return save
+
+
+@pytest.mark.parametrize(
+    "mode", [torch.inference_mode, lambda: torch.autocast("cpu", torch.bfloat16)]
+)
+def test_a_mode_of_the_callers_does_not_outlive_its_block(
+    tiny_run: Path, mode: Callable[[], Any]
+) -> None:
+    plain, model = (charlm.load(tiny_run, device="cpu") for _ in range(2))
+    with mode():
+        model.step(model.start(), ["the"])
+        assert model.score("the cat").log10_prob == plain.score("the cat").log10_prob
+    for word in ("the", "dog", "dog"):
+        ours, theirs = (each.step(each.start(), [word]).state for each in (model, plain))
+        np.testing.assert_array_equal(model.distribution(ours), plain.distribution(theirs))
 
 
 @torch.no_grad()

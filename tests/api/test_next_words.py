@@ -1,6 +1,7 @@
 """`charlm.next_words`: the likeliest words are those to which a sentence's score says so."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,19 @@ def test_what_cannot_be_asked_is_refused(tiny_run: Path, tmp_path: Path) -> None
 def test_a_gpu_for_n_gram_models_alone_is_refused(arpa: Path) -> None:
     with pytest.raises(ConfigError, match="^--device cuda:7: found no --model"):
         charlm.next_words("the", lm=arpa, device="cuda:7")
+
+
+def test_back_offs_that_make_more_than_1_are_refused_as_in_a_sentence(tmp_path: Path) -> None:
+    unigrams = "-1 <unk>\n-99 <s> 3\n-1 </s>\n-0.5 a -0.1\n"
+    text = f"\\data\\\nngram 1=4\nngram 2=1\n\n\\1-grams:\n{unigrams}"
+    (tmp_path / "a.arpa").write_text(f"{text}\n\\2-grams:\n-0.3 a a\n\n\\end\\\n")
+    model = charlm.load(tmp_path / "a.arpa")
+    asked: list[Callable[[], object]] = [
+        lambda: model.score("a"),
+        model.next_words,
+        lambda: model.step(model.start(), ["a"]),
+        lambda: charlm.sample(lm=tmp_path / "a.arpa"),
+    ]
+    for ask in asked:
+        with pytest.raises(DataError, match="its back-offs are broken"):
+            ask()

@@ -9,6 +9,7 @@ import pytest
 from charlm.errors import DataError
 from charlm.ngram.word_ids import (
     MARKS,
+    UNK,
     WordIds,
     encode,
     mapped,
@@ -95,3 +96,9 @@ def test_mapping_and_numbering_agree_on_what_is_unk(
     word_ids = WordIds(known, closed=vocabulary is not None)
     numbers = [word_ids[word] for word in words]
     assert [word_ids.words[number] for number in numbers] == expected
+
+
+def test_unknown_words_with_a_spelling_are_not_kept() -> None:
+    word_ids = WordIds(closed=True)
+    assert [word_ids[word] for word in ("<unk>:a", "<unk>:b", "c")] == [UNK] * 3
+    assert list(word_ids) == list(MARKS)

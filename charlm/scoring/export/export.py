@@ -16,7 +16,6 @@ from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.kenlm_binary import wants_binary
 from charlm.ngram.source import parse_pruning
 from charlm.options import fields_of, keywords
-from charlm.run.folder import is_by_sentence
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
@@ -129,7 +128,7 @@ def _export_arpa(options: ExportOptions) -> Export:
     train, valid = (_word_ids(split_path(options.data, split), run) for split in ("train", "valid"))
     with autocast(device, precision):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        carries_state = not is_by_sentence(run.settings)
+        carries_state = not run.learned_single_sentences
         model = StreamModel(vectors, carries_state=carries_state, source=run.path)
         made = Approximator(model, options, prune=prune).approximation(train, valid)
     write_arpa(made.model, arpa)

@@ -110,7 +110,11 @@ def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> 
     write_bytes(folder / ENCODE, encode)
     run.inventory.save(folder / VOCABULARY)
     info(run, folder).save(folder)  # last, since it makes the folder an export
-    difference = _checked(run, folder)
+    try:
+        difference = _checked(run, folder)
+    except BaseException:  # what was refused, or not tried to its end, is none
+        (folder / EXPORT).unlink()
+        raise
     if int8:
         (folder / EXPORT).unlink()
         for name in (STEP, ENCODE):
@@ -322,7 +326,8 @@ def _checked(run: LoadedRun, folder: Path) -> float:
 def largest_difference(run: LoadedRun, folder: Path) -> float:
     """The largest difference of vectors and log-probabilities from torch's, at all batch sizes."""
     model = OnnxModel(folder, threads=torch.get_num_threads())
-    return max(_difference(run, model, size=size) for size in BATCHES)
+    # Python's max would pass over NaN.
+    return float(np.max([_difference(run, model, size=size) for size in BATCHES]))
 
 
 @torch.no_grad()
@@ -336,7 +341,7 @@ def _difference(run: LoadedRun, model: OnnxModel, *, size: int) -> float:
         h_TBH, state = run.model.context(x_BE[None], state)
         log_probs_BV, leaves = model.step(x_BE.numpy(), leaves)
         differences.append(_apart(log_probs_BV, run.model.output.log_probs(h_TBH[0])))
-    return max(differences)
+    return float(np.max(differences))
 
 
 def _apart(ours: npt.NDArray[np.float32], theirs: Tensor) -> float:

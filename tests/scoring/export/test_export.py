@@ -1,6 +1,7 @@
 """`charlm.export`: the ARPA file of a tiny run, read by charlm and KenLM; what is refused."""
 
 import itertools
+import json
 import re
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.word_ids import START
 from charlm.scoring.export.approximation import MOST_READ, PARTS, first_sentences
+from charlm.scoring.export.averages_over_text import StreamModel
 from charlm.scoring.export.export import Export, export
 from charlm.text.corpus.tokens import END
 
@@ -176,6 +178,28 @@ def test_what_cannot_be_exported_is_refused(
         export(**wanted)  # type: ignore[arg-type]
     assert message in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("reset", "carries"), [(0.4, True), (0.5, False)])
+def test_a_run_of_single_sentences_is_read_by_sentence(
+    tiny_run: Path,
+    corpus_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reset: float,
+    carries: bool,
+) -> None:
+    run = shutil.copytree(tiny_run, tmp_path / "run")
+    about = json.loads((run / "run.json").read_text())
+    about["settings"]["recipe"]["batching"] |= {"type": "streams", "reset": reset}
+    (run / "run.json").write_text(json.dumps(about))
+
+    def asked(model: StreamModel, *_: object, **__: object) -> None:
+        raise DataError(str(model.carries_state))
+
+    monkeypatch.setattr("charlm.scoring.export.export.Approximator", asked)
+    with pytest.raises(DataError, match=str(carries)):
+        exported(run, corpus_dir, tmp_path / "a.arpa")
 
 
 def test_an_empty_text_is_refused(tiny_run: Path, corpus_dir: Path, tmp_path: Path) -> None:

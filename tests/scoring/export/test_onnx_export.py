@@ -3,12 +3,14 @@
 import hashlib
 import json
 import logging
+import math
 import os
 import pickle
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -318,6 +320,22 @@ def test_a_part_that_fixes_the_batch_is_named(
     with pytest.raises(ConfigError, match=expected) as caught:
         exported(tiny_run, tmp_path / "onnx")
     assert "\n" not in str(caught.value)
+    assert not (tmp_path / "onnx" / EXPORT).exists()
+
+
+@pytest.mark.parametrize("apart", [0.25, math.nan])
+def test_a_network_that_computes_something_else_is_refused_and_is_no_export(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: float
+) -> None:
+    step = OnnxModel.step
+
+    def other(model: OnnxModel, *arguments: Any) -> Any:
+        log_probs, state = step(model, *arguments)
+        return log_probs + np.float32(apart), state
+
+    monkeypatch.setattr(OnnxModel, "step", other)
+    with pytest.raises(ConfigError, match=f"differs from torch by {apart:.2g}; expected at most"):
+        exported(tiny_run, tmp_path / "onnx")
     assert not (tmp_path / "onnx" / EXPORT).exists()
 
 

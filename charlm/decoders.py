@@ -23,7 +23,7 @@ __all__ = [
     "ctc_beam_search",
 ]
 
-_ROOM = "charlm.scoring.decoding"
+_PACKAGE = "charlm.scoring.decoding"
 _HOMES = {
     "MixedModel": "mixed_model",
     "PyctcdecodeLM": "pyctcdecode_lm",
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> object:
     from charlm.runtime import prepare_torch
 
     prepare_torch()  # before any of them imports torch
-    found = getattr(import_module(f"{_ROOM}.{_HOMES[name]}"), name)
+    found = getattr(import_module(f"{_PACKAGE}.{_HOMES[name]}"), name)
     if isinstance(found, type):
         return found
     from charlm.arguments import public_function

@@ -29,9 +29,6 @@ class PrepBench(Measured):
     n_tokens: int  # of train.txt, </s> counted
     n_words: int
 
-    def paths(self) -> dict[str, dict[str, object]]:
-        return {k: v.to_dict(self.n_tokens) for k, v in self.timings.items()}
-
 
 @keywords(PrepBenchOptions)
 def bench_prep(options: PrepBenchOptions) -> PrepBench:

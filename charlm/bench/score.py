@@ -51,9 +51,6 @@ class ScoreBench(Measured):
         """How many times as fast the tree is as batches that share nothing."""
         return self.timings[APART].median / self.timings[SHARED].median
 
-    def paths(self) -> dict[str, dict[str, object]]:
-        return {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
-
 
 @keywords(ScoreBenchOptions)
 def bench_score(options: ScoreBenchOptions) -> ScoreBench:

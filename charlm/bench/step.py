@@ -55,10 +55,6 @@ class StepBench(Measured):
         """The median time of one step, divided by its rows."""
         return self.timings[STEPS].median / self.n_steps / self.n_rows
 
-    def paths(self) -> dict[str, dict[str, object]]:
-        n_tokens = self.n_rows * self.n_steps
-        return {name: each.to_dict(n_tokens) for name, each in self.timings.items()}
-
 
 @keywords(StepBenchOptions)
 def bench_step(options: StepBenchOptions) -> StepBench:
@@ -100,6 +96,7 @@ def bench_step(options: StepBenchOptions) -> StepBench:
         n_words=inventory.n_words,
         n_rows=options.rows,
         n_steps=options.steps,
+        n_tokens=options.rows * options.steps,
         machine=description(device),
         timings=timings,
     )

@@ -1,7 +1,6 @@
 """Running paths in turns, their medians, the memory that each needs at its peak, and as JSON."""
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,15 +47,16 @@ class Timing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured(ABC):
+class Measured:
     """The result of a benchmark: its subject, its paths' timings, and what follows from them."""
 
     timings: dict[str, Timing]
+    n_tokens: int  # that each path goes over, if it does not say otherwise
     derived: ClassVar[tuple[str, ...]] = ()  # properties that --json tells, too
 
-    @abstractmethod
     def paths(self) -> dict[str, dict[str, object]]:
         """The timings as JSON, by the tokens that each path went over."""
+        return {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
 
     def to_dict(self) -> dict[str, object]:
         own = {name: value for name, value in vars(self).items() if name != "timings"}

@@ -36,7 +36,7 @@ def eval_command(options: EvalCommand, *, as_json: bool) -> None:
     model = options.model
     if is_rank_0():
         perplexities.refuse_contradictions(options, as_json=as_json)
-        model = output.told_run(options.model)
+        model = output.announced_run(options.model)
         if options.state == "carried" and has_other_ranks(options.gpus, options.processes):
             output.say("note: one stream is read by one process; --state sentence is divided")
     on_sentence, on_text = (None, None) if as_json else perplexities.printers(options)

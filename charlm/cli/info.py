@@ -93,13 +93,7 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
         ("taps", ", ".join(f"{tap} ({dim})" for tap, dim in run.taps.items()) or "-"),
         ("corpus", run.corpus),
         *_texts(run),
-        ("text rules", _joined(run.text_rules)),
-        ("encoder", _settings(run.settings.get("encoder"))),
-        ("context", _settings(run.settings.get("context"))),
-        ("output", _settings(run.settings.get("output"))),
-        *([("begun from", _joined(run.init))] if run.init is not None else []),
-        *([("speller", _joined(run.speller))] if run.speller is not None else []),
-        ("recipe", _joined(run.settings["recipe"])),
+        *_settings(run),
         ("time", f"{training.seconds:,.0f} s{speed}"),
         ("seed, threads", f"{training.seed}, {training.threads}"),
         ("precision, device", f"{training.precision}, {training.device}"),
@@ -134,19 +128,18 @@ def _texts(run: "RunFacts") -> list[tuple[str, str]]:
     ]
 
 
-def _joined(options: dict[str, object]) -> str:
-    return ", ".join(f"{name} {_settings(value)}" for name, value in options.items())
+def _settings(run: "RunFacts") -> list[tuple[str, str]]:
+    from charlm.run.card import shown_options, shown_setting
 
-
-def _settings(value: object) -> str:
-    """A part's settings on one line: its type, then its options in brackets."""
-    if isinstance(value, dict):
-        inner = _joined({key: each for key, each in value.items() if key != "type"})
-        kind = str(value.get("type", ""))
-        return f"{kind} ({inner})" if inner else kind
-    if isinstance(value, list | tuple):
-        return ",".join(map(str, value)) or "[]"
-    return str(value)
+    return [
+        ("text rules", shown_options(run.text_rules)),
+        ("encoder", shown_setting(run.settings.get("encoder"))),
+        ("context", shown_setting(run.settings.get("context"))),
+        ("output", shown_setting(run.settings.get("output"))),
+        *([("begun from", shown_options(run.init))] if run.init is not None else []),
+        *([("speller", shown_options(run.speller))] if run.speller is not None else []),
+        ("recipe", shown_options(run.settings["recipe"])),
+    ]
 
 
 def _tell_verification(verification: "Verification") -> None:

@@ -29,7 +29,7 @@ def next_command(options: NextOptions, *, as_json: bool) -> None:
     from charlm.api.next_words import next_words
 
     if not options.model and not options.lm:
-        options = replace(options, model=(output.told_run(None),))
+        options = replace(options, model=(output.announced_run(None),))
     results = next_words(options)
     if as_json:
         output.write_json({"models": [each.to_dict() for each in results]})

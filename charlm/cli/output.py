@@ -177,7 +177,7 @@ def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) 
         )
 
 
-def told_run(model: str | Path | None, *, named: str = "use --model RUN") -> Path:
+def announced_run(model: str | Path | None, *, named: str = "use --model RUN") -> Path:
     """The run that a command takes; the user is told which if he named none.
 
     `named`: as in `which_run`.

@@ -40,7 +40,7 @@ def report(options: ReportCommand) -> Results:
     has_page = options.picture is None and (options.pictures is None or options.out is not None)
     if options.open and not has_page:
         raise ConfigError("--open: is for the page, which is not made; leave it out")
-    runs = options.runs or output.told_run(None, named="name a RUN")
+    runs = options.runs or output.announced_run(None, named="name a RUN")
     result = make_report(replace(options, runs=runs, on_stage=output.say))
     if options.open:
         page = result.files[-1]  # it comes last of what is written

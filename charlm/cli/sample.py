@@ -30,7 +30,7 @@ def sample(options: SampleOptions, *, as_json: bool) -> Results:
     """
     from charlm.scoring.likelihood.sampling import sample as draw
 
-    model = options.model if options.lm else output.told_run(options.model)
+    model = options.model if options.lm else output.announced_run(options.model)
     result = draw(replace(options, model=model, on_sentence=None if as_json else _print))
     yield result
     if result.n_cut:

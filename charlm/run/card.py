@@ -56,7 +56,7 @@ def _rows(
 ) -> list[tuple[str, str]]:
     total = sum(parameters.values())
     by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
-    rules = ", ".join(f"{key} {value}" for key, value in inventory.normalisation.in_short().items())
+    rules = shown_options(inventory.normalisation.in_short())
     versions = {"charlm": info.charlm, **info.versions}
     command = shlex.join(info.command).replace("|", "\\|")  # can be pasted into a shell
     init, speller = info.init or {}, info.speller or {}
@@ -69,7 +69,7 @@ def _rows(
         ("valid text", shown_text(info.corpus["valid"])),
         ("text rules", rules),
         ("vocabulary", info.vocabulary_sha256[:12]),
-        ("recipe", ", ".join(f"{k} {_plain(v)}" for k, v in info.settings["recipe"].items())),
+        ("recipe", shown_options(info.settings["recipe"])),
         ("seed, threads", f"{info.seed}, {info.threads}"),
         ("precision, device", f"{info.precision}, {info.device}"),
         *([("begun from", begun)] if init else []),
@@ -94,8 +94,16 @@ def shown_text(text: Mapping[str, Any], *, max_tokens: int | None = None) -> str
     return f"{counts} sha256 {text['sha256'][:12]}"
 
 
-def _plain(value: Any) -> str:
+def shown_options(options: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {shown_setting(value)}" for name, value in options.items())
+
+
+def shown_setting(value: object) -> str:
+    """A part's settings on one line: its type, then its options in brackets."""
     if isinstance(value, dict):
-        rest = " ".join(f"{k} {_plain(v)}" for k, v in value.items() if k != "type")
-        return f"{value.get('type', '')} ({rest})" if rest else str(value.get("type", ""))
+        inner = shown_options({key: each for key, each in value.items() if key != "type"})
+        kind = str(value.get("type", ""))
+        return f"{kind} ({inner})" if inner else kind
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value)) or "[]"
     return str(value)

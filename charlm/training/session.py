@@ -99,7 +99,7 @@ def run_session(
             check_lock=check_lock,
             is_stopped=is_stopped,
         )
-    begun = Begun(
+    begun = TrainingStart(
         plan=replace(plan, settings=settings, stored=info),
         texts={split: replace(text, ids=np.empty(0, np.int32)) for split, text in texts.items()},
         is_resumed=bool(plan.stored) and (plan.folder / RESUME).is_file(),
@@ -110,7 +110,7 @@ def run_session(
 
 
 @dataclass(frozen=True)
-class Begun:
+class TrainingStart:
     """What the first process sends to the others once the run is on disk."""
 
     plan: Plan  # with all defaults, and with the description of the run, resumed or new
@@ -118,7 +118,7 @@ class Begun:
     is_resumed: bool
 
 
-def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
+def follow(ranks: Ranks, begun: TrainingStart, *, device: torch.device) -> None:
     """Train beside the first process until it ends.
 
     Raises:
@@ -143,7 +143,7 @@ def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
 
 def train_on(
     trainer: Trainer,
-    begun: Begun,
+    begun: TrainingStart,
     *,
     check_lock: Callable[[], None],
     is_over: Callable[[], bool],
@@ -320,7 +320,7 @@ def _with_epochs(stored: RunInfo, plan: Plan) -> RunInfo:
 
 def _run_epochs(
     trainer: Trainer,
-    begun: Begun,
+    begun: TrainingStart,
     *,
     check_lock: Callable[[], None],
     is_over: Callable[[], bool],
@@ -366,7 +366,7 @@ def _run_epochs(
         remove_encoded(folder, watcher)
 
 
-def _save_card_and_curve(trainer: Trainer, begun: Begun) -> None:
+def _save_card_and_curve(trainer: Trainer, begun: TrainingStart) -> None:
     folder, info, history = begun.plan.folder, begun.plan.stored, trainer.position.history
     if not (history and trainer.ranks.is_first):
         return

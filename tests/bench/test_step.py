@@ -21,7 +21,9 @@ def test_the_ratio_is_of_processor_time_and_a_row_is_a_share_of_a_step() -> None
         STEPS: Timing((4.0, 8.0, 6.0), 1, (3.0, 3.0, 9.0)),
         PRODUCTS: Timing((1.0,), 1, (2.0,)),
     }
-    bench = StepBench(arch="a", n_words=10, n_rows=4, n_steps=3, machine="m", timings=timings)
+    bench = StepBench(
+        arch="a", n_words=10, n_rows=4, n_steps=3, n_tokens=12, machine="m", timings=timings
+    )
     assert (bench.ratio, bench.seconds_per_row) == (1.5, 6.0 / 3 / 4)
     assert bench.to_dict()["ratio"] == 1.5
 

@@ -19,7 +19,7 @@ from charlm.text.vocabulary.encoding import EncodedText
 from charlm.training.plan import Plan
 from charlm.training.ranks import Ranks
 from charlm.training.recipe.recipe import build_recipe
-from charlm.training.session import Begun, follow
+from charlm.training.session import TrainingStart, follow
 
 
 def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None
     )
     text = EncodedText(np.empty(0, np.int32), (), 1, "")
 
-    begun = Begun(plan, {"train": text}, is_resumed=False)
+    begun = TrainingStart(plan, {"train": text}, is_resumed=False)
     with pytest.raises(DataError) as caught:
         follow(Ranks(1, 2), begun, device=torch.device("cpu"))
     assert str(caught.value) == (

@@ -22,6 +22,7 @@ from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 from charlm.nbest.metrics.resampling import drawn_sums, interval
 
 SAMPLES = 1000
+SEED = 0
 LEAST = 1e-300  # smallest share of sign assignments kept; others take much time and change no p
 
 
@@ -58,24 +59,21 @@ def compare(
     metric: Metric,
     lists: Sequence[NbestList],
     samples: int = SAMPLES,
-    seed: int = 0,
 ) -> Significance:
     """The significance of the difference of two systems, by the counts of their choices."""
     pair = np.stack([first_LK.sum(axis=0), second_LK.sum(axis=0)])
     rates = metric.errors(pair)
     groups, unit = groups_of(lists)
-    low, high = _interval(
-        first_LK, second_LK, metric=metric, groups=groups, samples=samples, seed=seed
-    )
+    low, high = _interval(first_LK, second_LK, metric=metric, groups=groups, samples=samples)
     if isinstance(metric, ErrorRate):
         errors_L = (second_LK - first_LK)[:, :3].sum(axis=1)
         p, test = sign_flip_p(errors_L), "exact"
     else:
-        p = _random_sign_flip_p(first_LK, second_LK, metric=metric, samples=samples, seed=seed)
+        p = _random_sign_flip_p(first_LK, second_LK, metric=metric, samples=samples)
         test = f"{samples} random"
     difference = float(rates[1] - rates[0])
     n_units = len(set(groups))
-    return Significance(difference, low, high, p, test, unit, n_units, samples, seed)
+    return Significance(difference, low, high, p, test, unit, n_units, samples, SEED)
 
 
 def sign_flip_p(differences_L: Ints) -> float:
@@ -114,10 +112,8 @@ def _shares_of_signs(n: int) -> list[float]:
     return [*reversed(half), *half[1 - n % 2 :]]
 
 
-def _random_sign_flip_p(
-    first_LK: Ints, second_LK: Ints, *, metric: Metric, samples: int, seed: int
-) -> float:
-    generator = np.random.default_rng(seed)
+def _random_sign_flip_p(first_LK: Ints, second_LK: Ints, *, metric: Metric, samples: int) -> float:
+    generator = np.random.default_rng(SEED)
     gaps_LK = second_LK - first_LK
     observed = abs(float(np.diff(metric.errors(np.stack([first_LK.sum(0), second_LK.sum(0)])))[0]))
     as_far = 0
@@ -129,18 +125,12 @@ def _random_sign_flip_p(
 
 
 def _interval(
-    first_LK: Ints,
-    second_LK: Ints,
-    *,
-    metric: Metric,
-    groups: Sequence[str],
-    samples: int,
-    seed: int,
+    first_LK: Ints, second_LK: Ints, *, metric: Metric, groups: Sequence[str], samples: int
 ) -> tuple[float, float]:
     """Percentiles of the difference over draws of groups."""
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     totals_GC = np.zeros((len(numbers), 2 * first_LK.shape[1]), np.int64)
     np.add.at(totals_GC, [numbers[group] for group in groups], np.hstack([first_LK, second_LK]))
-    halves = np.split(drawn_sums(totals_GC, samples=samples, seed=seed), 2, axis=1)
+    halves = np.split(drawn_sums(totals_GC, samples=samples, seed=SEED), 2, axis=1)
     first_B, second_B = map(metric.errors, halves)
     return interval(second_B - first_B)

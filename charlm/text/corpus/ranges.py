@@ -84,8 +84,8 @@ class Readers:
     ) -> None:
         self.path = path
         self.normalisation = normalisation
-        told = pickle.dumps((str(path), work))
-        self.readers = [_Reader(display_name(path), told) for _ in range(n)]
+        work_and_path = pickle.dumps((str(path), work))
+        self.readers = [_Reader(display_name(path), work_and_path) for _ in range(n)]
         self._idle: SimpleQueue[_Reader] = SimpleQueue()
         for reader in self.readers:
             self._idle.put(reader)
@@ -154,7 +154,7 @@ class _Reader:
 
     def __init__(self, name: str, work: bytes) -> None:
         self._name = name
-        self._untold = work
+        self._unsent = work
         folder = Path(__file__).parents[2]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", PROGRAM, str(folder)],
@@ -174,8 +174,8 @@ class _Reader:
             OSError: what the process met.
         """
         try:
-            self._write(self._untold + pickle.dumps(question))
-            self._untold = b""
+            self._write(self._unsent + pickle.dumps(question))
+            self._unsent = b""
             answer = pickle.load(self._stdout)
         except (BrokenPipeError, EOFError, pickle.UnpicklingError):  # it may be killed within one
             raise ProcessError(

@@ -74,7 +74,7 @@ def lists_of(recordings: list[str]) -> list[NbestList]:
 def compared(first: Ints, second: Ints, *, per_recording: int = 1) -> Significance:
     recordings = [f"r{number // per_recording}" for number in range(len(first))]
     return compare(
-        counts(first), counts(second), metric=WordErrorRate(), lists=lists_of(recordings), seed=1
+        counts(first), counts(second), metric=WordErrorRate(), lists=lists_of(recordings)
     )
 
 
@@ -118,7 +118,7 @@ def test_the_interval_is_that_of_each_draw_on_its_own(
 ) -> None:
     monkeypatch.setattr(resampling, "BLOCK", block)  # numbers in memory at a time
     first, second = np.random.default_rng(5).integers(0, 4, (2, 7))
-    generator = np.random.default_rng(1)
+    generator = np.random.default_rng(0)
     drawn = []
     for _ in range(1000):
         chosen = generator.integers(7, size=7)
@@ -155,9 +155,7 @@ def test_p_of_bleu_comes_near_that_of_all_settings_of_signs() -> None:
         swap = np.array(signs)[:, None]
         pair = [np.where(swap, second, first).sum(0), np.where(swap, first, second).sum(0)]
         as_far += abs(np.diff(metric.errors(np.stack(pair)))[0]) >= observed - 1e-12
-    result = compare(
-        first, second, metric=metric, lists=lists_of(list("abcdefg")), samples=4000, seed=0
-    )
+    result = compare(first, second, metric=metric, lists=lists_of(list("abcdefg")), samples=4000)
     assert result.p == pytest.approx(as_far / 2**7, abs=0.03)
     assert result.test == "4000 random"
     assert result.difference == pytest.approx(

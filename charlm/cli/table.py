@@ -109,7 +109,7 @@ def _intervals(found: Table) -> str:
     cells = (cell for column in found.columns for cell in column.cells.values())
     if any(cell.low is not None for cell in cells):
         return ", with the 95 % interval of the difference"
-    return "; no interval, since no model was compared with it in one call"
+    return "; no interval: no model was compared with it in one call, or by an older charlm"
 
 
 def _tsv_lines(found: Table) -> Iterator[str]:

@@ -23,7 +23,7 @@ def files(tmp_path: Path) -> list[str]:
         systems = [
             {"name": n, "carried": {"ppl": p, "signature": signature}} for n, p in ppls.items()
         ]
-        interval = {"low": -60.0, "high": -40.0}
+        interval = {"ratio_low": 0.7, "ratio_high": 0.8}
         pairs = [{"first": n, "second": "KN-5", "carried": interval} for n in list(ppls)[1:]]
         group = {
             "n_words_of_vocabulary": 1000,
@@ -54,7 +54,10 @@ def test_where_no_interval_was_drawn_none_is_promised(files: list[str]) -> None:
     value = json.loads(Path(files[0]).read_text())
     value["groups"][0]["differences"] = []
     Path(files[0]).write_text(json.dumps(value))
-    told = "per cent of KN-5; no interval, since no model was compared with it in one call"
+    told = (
+        "per cent of KN-5; no interval: no model was compared with it in one call, or by an older "
+        "charlm"
+    )
     assert f"\n{told}\n         cs  de|at\nchar  -25.0      -\n" in printed(*files)
     assert f"{told}." in printed(*files, "--format", "markdown")
 

@@ -45,7 +45,7 @@ class TableCell:
 
     ppl: float | None  # None: too large for a floating-point number
     percent: float | None  # change from Kneser–Ney's perplexity, + or -; None for itself
-    low: float | None  # the 95 % interval of that change, in per cent as well
+    low: float | None  # the 95 % interval of that change; None from a charlm before 0.2
     high: float | None
     signature: str | None
 
@@ -169,10 +169,10 @@ def _is_number_or_none(value: object) -> bool:
 
 
 def _is_difference(value: object) -> bool:
-    """Whether a value is an object, with both ends of an interval or with neither."""
+    """Whether a value is an object, with both ends of the ratio's interval or with neither."""
     if not isinstance(value, dict):
         return False
-    low, high = value.get("low"), value.get("high")
+    low, high = value.get("ratio_low"), value.get("ratio_high")
     return _is_number_or_none(low) and _is_number_or_none(high) and (low is None) == (high is None)
 
 
@@ -215,9 +215,9 @@ def _column(name: str, found: _Found) -> Column:
         has_percent = system != baseline and reference and figures["ppl"] is not None
         cells[system] = TableCell(
             ppl=figures["ppl"],
-            percent=100 * (figures["ppl"] / reference - 1) if has_percent else None,
-            low=_share(pair.get("low"), reference),
-            high=_share(pair.get("high"), reference),
+            percent=_percent(figures["ppl"] / reference) if has_percent else None,
+            low=_percent(pair.get("ratio_low")),
+            high=_percent(pair.get("ratio_high")),
             signature=figures["signature"],
         )
     group = found.group
@@ -233,5 +233,5 @@ def _column(name: str, found: _Found) -> Column:
     )
 
 
-def _share(difference: float | None, reference: float | None) -> float | None:
-    return None if difference is None or not reference else 100 * difference / reference
+def _percent(ratio: float | None) -> float | None:
+    return None if ratio is None else 100 * (ratio - 1)

@@ -23,12 +23,15 @@ LEAST = -1e300  # replaces −inf: in a draw without that sentence, 0 · −inf 
 class Difference:
     """A difference of two perplexities, with the interval that holds it in 95 % of the draws.
 
+    The ratio has an interval of its own: a draw that is hard for both has the larger difference.
     All numbers are None where a perplexity is too large for a float, or a draw has no token.
     """
 
     ppl: float | None  # first minus second: below 0 where the first is better
     low: float | None
     high: float | None
+    ratio_low: float | None  # of the first divided by the second
+    ratio_high: float | None
     first_better: float  # share of the draws
 
 
@@ -53,8 +56,9 @@ class PairedBootstrap:
             drawn_B = self._ppls_BK[:, first] - self._ppls_BK[:, second]
         first_better = float((self._ppls_BK[:, first] < self._ppls_BK[:, second]).mean())
         if not (np.isfinite(ppl) and np.isfinite(drawn_B).all()):
-            return Difference(None, None, None, first_better)
-        return Difference(float(ppl), *interval(drawn_B), first_better)
+            return Difference(None, None, None, None, None, first_better)
+        ratios_B = self._ppls_BK[:, first] / self._ppls_BK[:, second]
+        return Difference(float(ppl), *interval(drawn_B), *interval(ratios_B), first_better)
 
 
 def _perplexities(sums_BC: Floats) -> Floats:

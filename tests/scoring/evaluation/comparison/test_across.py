@@ -37,7 +37,7 @@ def write(tmp_path: Path) -> Any:
                 {
                     "first": n,
                     "second": baseline,
-                    **{s: {"ppl": 0.0, "low": -30.0, "high": -10.0} for s in both},
+                    **{s: {"ppl": 0.0, "ratio_low": 0.7, "ratio_high": 0.9} for s in both},
                 }
                 for n in list(ppls)[1:]
             ],
@@ -63,7 +63,7 @@ def test_a_model_is_held_against_kneser_ney_in_per_cent_with_its_interval(write:
     found = table([write("cs", {"KN-5": 100.0, "char": 80.0}), write("de", {"KN-5": 50.0})])
     assert [column.name for column in found.columns] == ["cs", "de"]
     cell = found.columns[0].cells["char"]
-    assert (cell.ppl, cell.low, cell.high) == (80.0, -30.0, -10.0)
+    assert (cell.ppl, cell.low, cell.high) == pytest.approx((80.0, -30.0, -10.0))
     assert cell.percent == pytest.approx(-20)
     assert found.columns[0].cells["KN-5"].percent is None
     assert "char" not in found.columns[1].cells
@@ -176,9 +176,9 @@ def test_a_file_whose_perplexities_are_none_is_refused(write: Any) -> None:
     ("old", "new"),
     [
         ('"name": "char"', '"name": 5'),
-        ('{"ppl": 0.0, "low": -30.0, "high": -10.0}', "null"),
-        ('"low": -30.0', '"low": "x"'),
-        ('"low": -30.0', '"low": null'),
+        ('{"ppl": 0.0, "ratio_low": 0.7, "ratio_high": 0.9}', "null"),
+        ('"ratio_low": 0.7', '"ratio_low": "x"'),
+        ('"ratio_low": 0.7', '"ratio_low": null'),
         ('"ppl": 8.0', f'"ppl": {10**400}'),
         (f'"vocabulary_sha256": "{"0" * 64}"', '"vocabulary_sha256": 3'),
     ],

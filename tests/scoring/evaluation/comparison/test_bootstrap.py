@@ -107,7 +107,18 @@ def test_95_of_100_intervals_hold_the_true_difference() -> None:
 def test_a_system_does_not_differ_from_itself() -> None:
     sums = np.array([[-3.0, -1.0], [-3.0, -1.0]])
     found = bootstrap(sums, np.array([2, 1]), samples=100, seed=1).difference(0, 1)
-    assert asdict(found) == {"ppl": 0, "low": 0, "high": 0, "first_better": 0}
+    assert asdict(found) == {
+        **{"ppl": 0, "low": 0, "high": 0},
+        **{"ratio_low": 1, "ratio_high": 1, "first_better": 0},
+    }
+
+
+def test_a_system_that_halves_every_sentences_perplexity_halves_that_of_every_draw() -> None:
+    second = np.array([-1.0, -3.0] * 10)
+    sums = np.stack([second + math.log10(2), second])
+    found = bootstrap(sums, np.ones(20, np.int64), samples=100, seed=1).difference(0, 1)
+    assert (found.ratio_low, found.ratio_high) == pytest.approx((0.5, 0.5))
+    assert found.low is not None and found.high is not None and found.low < 2 * found.high
 
 
 def test_draws_without_a_token_of_the_part_leave_no_interval() -> None:

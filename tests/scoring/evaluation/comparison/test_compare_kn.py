@@ -114,7 +114,7 @@ def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
     assert group["systems"][1]["carried"]["ppl"] == pytest.approx(10, rel=1e-6)
     assert group["systems"][2]["carried"]["signature"] is None
     assert group["bands"][0]["ppl"].keys() == {"KN-1", "run-zeros", "run-zeros+KN-1"}
-    assert group["differences"][0]["carried"].keys() == {"ppl", "low", "high", "first_better"}
+    assert {"ppl", "low", "high", "first_better"} < group["differences"][0]["carried"].keys()
     with pytest.raises(FrozenInstanceError):
         result.notes = ()  # type: ignore[misc]
 

@@ -27,7 +27,9 @@ def sentence(
 ) -> tuple[str, ...]:
     figures = {("m", "KN-5"): alone, ("m+KN-5", "m"): on_model, ("m+KN-5", "KN-5"): on_kn}
     pairs = [
-        Pair(*names, dict.fromkeys(("carried", "sentence"), Difference(*values, 0.5)), {})
+        Pair(
+            *names, dict.fromkeys(("carried", "sentence"), Difference(*values, None, None, 0.5)), {}
+        )
         for names, values in figures.items()
     ]
     member = cast(
@@ -92,7 +94,12 @@ def between(first: Any, second: Any, *, run: Path, by_sentence: bool = False) ->
     figures |= {("a", "b"): first, ("a", "c"): (-70, -75, -65), ("b", "c"): (-73, -78, -68)}
     pairs = [
         Pair(
-            *names, {"carried": Difference(*values, 0.5), "sentence": Difference(*second, 0.5)}, {}
+            *names,
+            {
+                "carried": Difference(*values, None, None, 0.5),
+                "sentence": Difference(*second, None, None, 0.5),
+            },
+            {},
         )
         for names, values in figures.items()
     ]

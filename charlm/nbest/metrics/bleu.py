@@ -48,18 +48,11 @@ class Bleu(Metric):
 
     def errors(self, sums_NK: Ints) -> Floats:
         """1 − BLEU of each row of sums, with sacrebleu's default smoothing (NIST's)."""
-        lengths_N, wanted_N = sums_NK[:, 0], sums_NK[:, 1]
-        matches_N4, totals_N4 = sums_NK[:, 2:6], sums_NK[:, 6:]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            brevity_N = np.exp(np.minimum(0.0, 1 - wanted_N / lengths_N))
-            # Each order without a match halves the made-up count of such orders from there on.
-            halvings_N4 = np.cumsum(matches_N4 == 0, axis=1)
-            made_up_N4 = 0.5**halvings_N4
-            precisions_N4 = np.where(matches_N4 > 0, matches_N4, made_up_N4) / totals_N4
-            bleu_N = brevity_N * np.exp(np.log(precisions_N4).mean(axis=1))
-        has_score_N = totals_N4.all(axis=1) & matches_N4.any(axis=1)
-        errors_N: Floats = np.where(has_score_N, 1 - bleu_N, 1.0)
-        return errors_N
+        return _errors(sums_NK, n_orders_N=np.full(len(sums_NK), ORDER))
+
+    def errors_alone(self, counts_LK: Ints) -> Floats:
+        """1 − BLEU of each sentence, over the orders of which it has n-grams, as in sacrebleu."""
+        return _errors(counts_LK, n_orders_N=np.maximum(1, (counts_LK[:, 6:] > 0).sum(axis=1)))
 
 
 class CountedBleu(Bleu):
@@ -98,6 +91,22 @@ class CountedBleu(Bleu):
         closest = min(wanted, key=lambda each: abs(each - length))  # of two as close, the shorter
         totals = [max(0, length - n) for n in range(ORDER)]
         return [length, closest, *matches, *totals]
+
+
+def _errors(sums_NK: Ints, *, n_orders_N: Ints) -> Floats:
+    lengths_N, wanted_N = sums_NK[:, 0], sums_NK[:, 1]
+    matches_N4, totals_N4 = sums_NK[:, 2:6], sums_NK[:, 6:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        brevity_N = np.exp(np.minimum(0.0, 1 - wanted_N / lengths_N))
+        # Each order without a match halves the made-up count of such orders from there on.
+        halvings_N4 = np.cumsum(matches_N4 == 0, axis=1)
+        made_up_N4 = 0.5**halvings_N4
+        precisions_N4 = np.where(matches_N4 > 0, matches_N4, made_up_N4) / totals_N4
+        logs_N4 = np.where(totals_N4 > 0, np.log(precisions_N4), 0.0)
+        bleu_N = brevity_N * np.exp(logs_N4.sum(axis=1) / n_orders_N)
+    has_score_N = ((totals_N4 > 0).sum(axis=1) >= n_orders_N) & matches_N4.any(axis=1)
+    errors_N: Floats = np.where(has_score_N, 1 - bleu_N, 1.0)
+    return errors_N
 
 
 def _whole(hypothesis: Hypothesis, name: str) -> int:

@@ -51,6 +51,10 @@ class Metric(ABC):
         return float(self.errors(sums_K[None])[0])
 
     @abstractmethod
+    def errors_alone(self, counts_LK: Ints) -> Ints | Floats:
+        """The error of each hypothesis by itself, (L,), to compare those of one list by."""
+
+    @abstractmethod
     def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
         """The counts of each pair."""
 
@@ -86,6 +90,11 @@ class ErrorRate(Metric):
         """Edits divided by tokens of the references, or by 1 if there are none, as in jiwer."""
         rates_N: Floats = sums_NK[:, :3].sum(axis=1) / np.maximum(sums_NK[:, 3], 1)
         return rates_N
+
+    def errors_alone(self, counts_LK: Ints) -> Ints:
+        """The edits of each hypothesis."""
+        edits_L: Ints = counts_LK[:, :3].sum(axis=1)
+        return edits_L
 
     def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
         """Substitutions, deletions, insertions, and tokens of the reference."""

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from charlm.errors import DataError
-from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 from charlm.nbest.metrics.significance import Significance, compare
@@ -119,7 +118,7 @@ def report(
         _rate(metric, each.sum(axis=0)) for each in (firsts_LK, choices_LK, bests_LK)
     )
     gap = first.error - whole.error
-    changes_L = _each(metric, choices_LK) - _each(metric, firsts_LK)
+    changes_L = metric.errors_alone(choices_LK) - metric.errors_alone(firsts_LK)
     return RateReport(
         metric=metric.signature,
         n_lists=len(lists),
@@ -133,7 +132,7 @@ def report(
         recovered=(first.error - chosen.error) / gap if gap > 0 else None,
         n_better=int((changes_L < 0).sum()),
         n_worse=int((changes_L > 0).sum()),
-        n_best=int((_each(metric, choices_LK) <= _each(metric, bests_LK)).sum()),
+        n_best=int((metric.errors_alone(choices_LK) <= metric.errors_alone(bests_LK)).sum()),
         significance=compare(firsts_LK, choices_LK, metric=metric, lists=lists),
     )
 
@@ -190,11 +189,3 @@ def _by_depth(statistics: Sequence[Ints], metric: Metric) -> dict[int, Rate]:
 def _rate(metric: Metric, sums_K: Ints) -> Rate:
     error = metric.error(sums_K)
     return Rate(error, *sums_K.tolist()) if isinstance(metric, ErrorRate) else Rate(error)
-
-
-def _each(metric: Metric, counts_LK: Ints) -> Ints | Floats:
-    """The error of each list's choice by itself: edits, or 1 − BLEU of the sentence."""
-    if isinstance(metric, ErrorRate):
-        edits_L: Ints = counts_LK[:, :3].sum(axis=1)
-        return edits_L
-    return metric.errors(counts_LK)

@@ -54,6 +54,19 @@ def test_what_is_left_in_every_hypothesis_is_the_lists_own() -> None:
     assert not worse.is_limited_by_lists
 
 
+def test_a_sentence_of_three_words_can_be_better_by_bleu() -> None:
+    texts, long = ("no", "thank you ."), "a b c d e"
+    short = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
+    other = NbestList("v", (Hypothesis(tuple(long.split()), {}, "x:2"),))
+    references = {"u": ("thank", "you", "."), "v": tuple(long.split())}
+    rescored = [Rescored(short, order=(1, 0)), Rescored(other)]
+    better = report([short, other], rescored, references=references, metric=Bleu())
+    assert (better.n_better, better.n_worse, better.n_best) == (1, 0, 2)
+    rescored = [Rescored(short), Rescored(other)]
+    kept = report([short, other], rescored, references=references, metric=Bleu())
+    assert (kept.n_better, kept.n_worse, kept.n_best) == (0, 0, 1)
+
+
 def test_an_oracle_that_later_hypotheses_lower_still_grows() -> None:
     texts = ("a x x", "a x x", "a b x", "a b x", "a b x")
     nbest = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))

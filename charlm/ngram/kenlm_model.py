@@ -20,6 +20,7 @@ from charlm.ngram.backoff import TokenScores, require_probabilities
 from charlm.ngram.word_ids import MARKS, UNK, WordIds
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.files import COMPRESSED, name_in_utf8, open_bytes
+from charlm.text.perplexity.score_streams import KENLM_NOTHING
 
 HOW_TO_GET_IT = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
 BINARY_MAGIC = b"mmap lm http://kheafield.com/code"
@@ -27,9 +28,6 @@ LEAST_ORDER = 2  # KenLM refuses unigram models
 LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
 MOST_PACKED = 1100  # the most that gzip packs into a byte, and a little more
 MAGIC_BYTES = 6
-# Less is what a file has at -99, and KenLM at -100 for an `<unk>` that the file lacks. Back-offs
-# stand before it, which raise it where they are above 1, as SRILM's often are.
-NO_PROBABILITY = -90.0
 ROUNDING = 1e-5  # log10; its sums are in fp32
 # `Cannot read model 'a' (FILE.cc:65 in void lm::f() threw FormatLoadException because `i != 1'. `
 EXCEPTION = re.compile(r"^Cannot read model '.*?' \((?:.* threw \S+?(?: because `.*?')?\.\s+)?")
@@ -121,7 +119,7 @@ class KenLMModel:
                 log10s.append(answer.log_prob)
                 lengths.append(answer.ngram_length)
         scores = np.array(log10s, np.float64)
-        scores[scores <= NO_PROBABILITY] = -np.inf
+        scores[scores <= KENLM_NOTHING] = -np.inf
         require_probabilities(scores, source=str(self.path), rounding=ROUNDING)
         return TokenScores(np.array(ids, np.int32), scores, np.array(lengths, np.int8))
 

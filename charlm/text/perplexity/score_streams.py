@@ -32,6 +32,9 @@ MINUS_INFINITY = "-1.#INF"  # of SRILM on Windows
 KENLM_TOKEN = re.compile(r"([^ \t]+)=(\d+) \d+ ([^ \t]+)")  # a word, its id, an n, the log10
 KENLM_OOV = "0"  # the id of unknown words
 KENLM_SUMMARY = "\tPerplexity including OOVs:"  # behind the words where no `Total:` ends their line
+# Less is what an ARPA file has at -99, and KenLM at -100 for an `<unk>` that the file lacks.
+# Back-offs stand before it, which raise it where they are above 1, as SRILM's often are.
+KENLM_NOTHING = -90.0
 RNNLM_HEADING = re.compile(r"Index +P\(NET\)( +P\(LM\))? +Word *")
 # A word's id, its probability, perhaps that of another model, and the word; or an unknown word.
 RNNLM_TOKEN = re.compile(r"\d+\t([^ \t]+)\t(?:[^ \t]+\t)?([^ \t]+)|-1\t0\t\t(?:0\t\t)?OOV")
@@ -139,7 +142,9 @@ def _kenlm_tokens(line: str, *, where: str) -> Tokens:
             raise DataError(
                 f"{where}: found {token:.60}; expected `WORD=ID N LOG10` as KenLM's query prints it"
             )
-        yield UNK_WORD if found[2] == KENLM_OOV else found[1], _log10(found[3], where=where)
+        log10_prob = _log10(found[3], where=where)
+        word = UNK_WORD if found[2] == KENLM_OOV else found[1]
+        yield word, log10_prob if log10_prob > KENLM_NOTHING else -math.inf
 
 
 def _rnnlm_tokens(line: str, *, where: str) -> Tokens:

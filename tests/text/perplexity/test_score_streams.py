@@ -99,6 +99,14 @@ def test_kenlm_prints_a_sentence_a_line_and_unknown_words_have_id_0(tmp_path: Pa
     assert with_equals_sign.words[:2] == ("==", "a=1")
 
 
+@pytest.mark.parametrize("nothing", ["-100", "-100.301", "-99.4"])
+def test_kenlms_number_for_an_unk_that_its_file_lacks_is_no_probability(
+    tmp_path: Path, nothing: str
+) -> None:
+    scores = read(tmp_path, KENLM.replace("-inf", nothing))
+    assert scores.log10_probs.tolist() == LOG10S
+
+
 @pytest.mark.parametrize("text", [RNNLM, RNNLM_WITH_LM, RNNLM.replace("\n", "\r\n")])
 def test_rnnlm_prints_probabilities_and_unknown_words_without_any(
     tmp_path: Path, text: str

@@ -30,6 +30,7 @@ class BlockTask(NamedTuple):
     begins: bool  # whether the text begins here, with no carried state
     batches: list[list[Ids]]  # sentences, each from the initial state, the shortest first
     spellings: Sequence[str]  # of the forms outside the vocabulary
+    metered: str  # the state in which log Z is measured
 
 
 class BlockAnswer(NamedTuple):
@@ -49,7 +50,7 @@ class BlockReader:
         self._carried = vectors.model.context.initial_state(1)
 
     def __call__(self, task: BlockTask) -> BlockAnswer:
-        vectors, spellings, output = self.vectors, task.spellings, self.vectors.model.output
+        vectors, spellings = self.vectors, task.spellings
         stream: Nlls | None = None
         with autocast(vectors.device, self.precision):
             if task.stream is not None:
@@ -59,9 +60,14 @@ class BlockReader:
                 stream, self._carried = continued_nll(
                     vectors, task.stream, spellings=spellings, state=self._carried
                 )
+            log_z = {"carried": self._log_z()}
             batches = [batch_nlls(vectors, each, spellings=spellings) for each in task.batches]
-        log_z = output.read_off() if isinstance(output, MeteredOutput) else None
-        return BlockAnswer(stream, batches, log_z)
+            log_z["sentence"] = self._log_z()
+        return BlockAnswer(stream, batches, log_z[task.metered])
+
+    def _log_z(self) -> LogZ | None:
+        output = self.vectors.model.output
+        return output.read_off() if isinstance(output, MeteredOutput) else None
 
 
 class Blocks:
@@ -82,6 +88,7 @@ class Blocks:
                 self._begins,
                 [[sentences[i] for i in batches[number]] for number in numbers],
                 spellings,
+                self.states[0],
             )
             for rank, numbers in enumerate(owned)
         ]

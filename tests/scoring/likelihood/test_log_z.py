@@ -51,3 +51,19 @@ def test_eval_tells_log_z_of_models_that_were_trained_for_it(
     (result,) = evaluate(run, files=[tmp_path / "a.txt"], device="cpu", state="sentence")
     assert (result.log_z_mean is not None) is is_told
     assert ("log_z_variance" in result.to_dict()) is is_told
+
+
+def test_log_z_is_that_of_the_first_figures(saved_run: Callable[..., Path], tmp_path: Path) -> None:
+    run = saved_run("random")
+    value = json.loads((run / RUN).read_text())
+    value["settings"]["recipe"]["criterion"] = {"type": "nce"}
+    (run / RUN).write_text(json.dumps(value))
+    (tmp_path / "a.txt").write_text("a b c\nd e\n" * 3)
+    found = {
+        state: evaluate(run, files=[tmp_path / "a.txt"], device="cpu", state=state)[0]
+        for state in ("both", "carried", "sentence")
+    }
+    first = next(iter(found["both"].by_state))
+    mean = {state: result.log_z_mean for state, result in found.items()}
+    assert mean["carried"] != pytest.approx(mean["sentence"], abs=1e-9)  # else it shows nothing
+    assert mean["both"] == pytest.approx(mean[first], abs=1e-6)

@@ -307,9 +307,10 @@ def _limit(report: "RateReport") -> Iterator[str]:
 
 def _gain(found: "Significance") -> str:
     p = f"p = {found.p:.2g}" if found.p else f"p < {SMALLEST_P:g}"
+    test = "matched pairs" if found.test == "exact" else f"{found.test} sign flips"
     return (
         f"difference: {_percent(found.difference)}, 95 % interval {_percent(found.low)} to "
-        f"{_percent(found.high)}, {p} (matched pairs)"
+        f"{_percent(found.high)}, {p} ({test})"
     )
 
 

@@ -258,6 +258,8 @@ def test_a_p_that_is_too_small_for_a_number_is_not_0() -> None:
     given = ["--columns", "id,am,text", "--weight", "am=1", "--write", "none"]
     told = ask("many.tsv", "--refs", "many.refs", *given).stdout
     assert "-100.00 % to -100.00 %, p < 1e-290 (matched pairs)\n" in told
+    drawn = ask("many.tsv", "--refs", "many.refs", *given, "--metric", "bleu").stdout
+    assert ", p = 1 (1000 random sign flips)\n" in drawn
 
 
 def test_why_is_a_table() -> None:

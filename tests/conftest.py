@@ -20,6 +20,9 @@ import pytest
 from charlm.runtime import has_bf16_on_cpu, prepare_torch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch reads it when it is imported
+os.environ["MATPLOTLIBRC"] = os.devnull  # its defaults, whatever the user has set
+for name in ("CHARLM_TRACEBACK", "FORCE_COLOR", "TTY_COMPATIBLE"):
+    os.environ.pop(name, None)
 prepare_torch()
 # Under nohup, or behind `&`, these are ignored, and so they would be by every program started here.
 for number, handler in (

@@ -1,4 +1,4 @@
-"""charlm/README.md names files and functions that exist, and its example encoder works."""
+"""charlm/README.md names files and functions that exist."""
 
 import ast
 import re

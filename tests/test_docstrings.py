@@ -36,17 +36,7 @@ CALLED = {
     **{
         f"Model.{name}": member
         for name, member in inspect.getmembers(Model, inspect.isfunction)
-        if name
-        in (
-            "score",
-            "score_many",
-            "tokens",
-            "neighbours",
-            "vectors",
-            "sample",
-            "step",
-            "next_words",
-        )
+        if name in METHODS
     },
 }
 

@@ -60,6 +60,10 @@ MAX_PARAMETERS = 8
 # Folders with one file per command, part or format; these files may share names.
 LISTED = {"cli", "bench", "presets", "encoders", "contexts", "outputs", "formats", "pictures"}
 
+# Modules and calls that execute what they read.
+EXECUTING = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "runpy", "shelve", "yaml"}
+EXECUTING_CALLS = {"eval", "exec", "torch.load", "torch.jit.load"}
+
 FILES = sorted(HOUSE.rglob("*.py"))
 SUITE = sorted((ROOT / "tests").rglob("*.py"))
 
@@ -260,3 +264,20 @@ def test_the_top_level_holds_nothing_but_what_the_design_names() -> None:
         pytest.skip("not a git checkout: what is tracked is not known")
     top = {name.partition("/")[0] for name in git("ls-files")}
     assert {name for name in top if not name.startswith(".")} <= TOP_LEVEL
+
+
+def test_nothing_is_read_in_a_way_that_could_execute_a_strangers_code() -> None:
+    trees = {name_of(path): ast.parse(path.read_text()) for path in FILES}
+    importing = {
+        name
+        for name, tree in trees.items()
+        if any(module.partition(".")[0] in EXECUTING for module in imported_modules(tree))
+    }
+    assert importing == {"charlm/text/corpus/ranges.py"}  # between processes of one command
+    calls = [
+        (name, ast.unparse(node.func))
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in EXECUTING_CALLS
+    ]
+    assert calls == []

@@ -1,4 +1,4 @@
-"""README.md is right: its commands work, its presets and names exist, its example encoder runs."""
+"""README.md is right: its commands, presets and names exist, its example encoder runs."""
 
 import ast
 import inspect
@@ -62,21 +62,32 @@ def test_every_command_stands_beside_its_function() -> None:
     assert set(functions.values()) <= set(charlm.__all__)
 
 
+def shown_in(page: str) -> list[tuple[str, str]]:
+    """The commands of a page, in its sentences and in its scripts, with what follows them."""
+    scripts = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).replace("\\\n", " ")
+    inline = re.findall(r"(?:`|\$ )charlm ([a-z][a-z-]*)([^`\n]*)", page)
+    return [*inline, *re.findall(r"^charlm ([a-z][a-z-]*)([^#\n]*)", scripts, re.MULTILINE)]
+
+
+def test_commands_of_scripts_are_among_those_shown() -> None:
+    assert shown_in("```sh\ncharlm nn a \\\n  --k 3  # near\n```") == [("nn", " a    --k 3  ")]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
 def test_every_command_that_is_shown_exists(page: str) -> None:
-    shown = re.findall(r"(?:`|\$ )charlm ([a-z][a-z-]*)", page)
+    shown = {name for name, _ in shown_in(page)}
     assert shown
-    assert set(shown) <= {*COMMANDS, *GROUPS}
+    assert shown <= {*COMMANDS, *GROUPS}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
 def test_every_option_of_a_shown_command_exists(page: str) -> None:
-    for name, line in re.findall(r"(?:`|\$ )charlm ([a-z][a-z-]*)([^`\n]*)", page):
+    for name, line in shown_in(page):
         function = COMMANDS.get(name) or MEMBERS.get((name, line.split()[0]))
         if function is None:  # several commands of a group at once, as `bench train|eval`
             continue
-        known = set(inspect.signature(function).parameters) | {"set", "format", "json"}
-        for option in re.findall(r"(?<=\s)--([a-z-]+)", line):
+        known = set(inspect.signature(function).parameters) | {"set", "format", "json", "for"}
+        for option in re.findall(r"(?<=\s)--([a-z0-9-]+)", line):
             assert option.replace("-", "_") in known, f"charlm {name} --{option}"
 
 

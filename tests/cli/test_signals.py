@@ -55,7 +55,7 @@ def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Po
     def begin(*more: str) -> "subprocess.Popen[str]":
         words = ["--arch", "char-small", "--data", str(corpus), "--out", str(tmp_path / "run")]
         words += ["--epochs", str(EPOCHS), "--batch-size", "2", "--bptt", "1"]
-        words += ["--precision", "fp32", "--threads", "1"]
+        words += ["--precision", "fp32", "--threads", "1", "--device", "cpu"]
         sizes = [word for size in SIZES for word in ("--set", size)]
         started.append(
             subprocess.Popen(

@@ -179,7 +179,8 @@ def test_the_shares_of_the_processes_are_the_batch(batching: Any, size: int) -> 
             columns = slice(rank, None, size)
             assert torch.equal(part.words_TB, whole.words_TB[:, columns])
             assert torch.equal(words_fed(part), words_fed(whole)[:, columns])
-            if whole.resets_TB is not None and part.resets_TB is not None:
+            assert (part.resets_TB is None) == (whole.resets_TB is None)
+            if whole.resets_TB is not None:
                 assert torch.equal(part.resets_TB, whole.resets_TB[:, columns])
         assert sum(part.n_tokens for part in parts) == whole.n_tokens == whole.whole.tokens
         assert sum(part.n_pairs for part in parts) == whole.n_pairs == whole.whole.pairs

@@ -310,7 +310,7 @@ Prune = Annotated[
 ]
 Seed = Annotated[int, Opt("Seed of the random numbers.", least=0, most=MAX_SEED)]
 Device = Annotated[
-    str, Opt("Where the model runs; auto prefers a GPU.", "Machine", metavar="auto|cpu|cuda:N")
+    str, Opt("Where the model runs; auto prefers a GPU.", "Machine", metavar="auto|cpu|cuda[:N]")
 ]
 Precision = Annotated[
     Literal["auto", "fp32", "bf16"],

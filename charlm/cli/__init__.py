@@ -63,7 +63,7 @@ def charlm(
 ) -> None:
     """Word-level language models that read words by their spelling.
 
-    Raw text becomes a model and its answers in five steps: prep, vocab, train, eval, nn.
+    Raw text becomes a model and its answers in four steps: prep, train, eval, nn.
     `charlm COMMAND --help` describes each.
     """
 

@@ -28,7 +28,8 @@ class SearchOptions:
     ranges: Annotated[
         Sequence[str],
         Opt(
-            "Bounds of a weight, such as nn=0: for a language model; may be repeated.",
+            "Bounds of a weight, such as nn=0: for a language model; an end that is not given is "
+            "-100 or 100; may be repeated.",
             "Search",
             metavar="NAME=LOW:HIGH",
             flags=("--range",),

@@ -62,7 +62,7 @@ class MixOptions:
     weights: Annotated[
         str | Sequence[float] | None,
         Opt(
-            "Weights in the order of the streams; nothing is tuned.",
+            "Weights in the order of the streams, 0 or above, of sum 1; nothing is tuned.",
             metavar="W,W,...",
             cli_type=str | None,
         ),

@@ -21,7 +21,8 @@ class SampleOptions:
     temperature: Annotated[
         float,
         Opt(
-            "Divisor of the log-probabilities: below 1 favours likely words, above 1 rare ones.",
+            "Divisor of the log-probabilities, above 0: below 1 favours likely words, above 1 rare "
+            "ones.",
             "Draws",
             metavar="T",
         ),

@@ -264,8 +264,10 @@ class ListOptions(RescoringOptions):
     columns: Annotated[
         str | Sequence[str],
         Opt(
-            "Names of a table's columns, in order: id, rank, text, or the name of a feature; if "
-            "not given, as the weights were tuned, or as its header names them.",
+            "Names of a table's columns, in order: id, rank, text, ref, recording, - for one "
+            "without meaning, or the name of a feature. A feature is in nats, larger is better, "
+            "unless its name ends in :cost, :log10 or :log2, as am:cost. If not given, as the "
+            "weights were tuned, or as its header names them.",
             "Lists",
             metavar="A,B,…",
             cli_type=str,

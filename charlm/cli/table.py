@@ -31,7 +31,7 @@ def table(options: TableCommand, *, as_json: bool) -> Results:
     Models are rows, data sets columns. Each FILE is what `charlm compare-kn --json` printed for
     one set. The table has the sizes as Kim et al. count them, perplexities, and by how many per
     cent a model is above (+) or below (-) the Kneser-Ney model of the highest order, with the
-    95 % interval of the difference. Perplexities are not comparable across data sets.
+    95 % interval of that change. Perplexities are not comparable across data sets.
 
     \b
     charlm compare-kn --data cs --model exp/cs --json > cs.json
@@ -56,7 +56,7 @@ def _print_text(found: Table) -> None:
     percents = [[name, *map(_percent, cells)] for name, cells in _rows(found)]
     compared = [row for row in percents if set(row[1:]) != {NOTHING}]
     if compared:
-        output.write(f"\nper cent of {_baselines(found)}{_intervals(found)}")
+        output.write(f"\nchange from {_baselines(found)} in per cent{_intervals(found)}")
         output.table(compared, header=header)
     output.write(
         f"\nppl of the test text, or of the part behind a colon, state {found.state}; V words, C "
@@ -108,7 +108,7 @@ def _baselines(found: Table) -> str:
 def _intervals(found: Table) -> str:
     cells = (cell for column in found.columns for cell in column.cells.values())
     if any(cell.low is not None for cell in cells):
-        return ", with the 95 % interval of the difference"
+        return ", with its 95 % interval"
     return "; no interval: no model was compared with it in one call, or by an older charlm"
 
 
@@ -141,7 +141,7 @@ def _markdown_lines(found: Table) -> Iterator[str]:
     yield ""
     yield (
         f"Perplexity of the test text, or of the part behind a colon, state {found.state}; in "
-        f"brackets per cent of {_baselines(found)}{_intervals(found)}."
+        f"brackets the change from {_baselines(found)} in per cent{_intervals(found)}."
     )
 
 

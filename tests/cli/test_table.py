@@ -55,8 +55,8 @@ def test_where_no_interval_was_drawn_none_is_promised(files: list[str]) -> None:
     value["groups"][0]["differences"] = []
     Path(files[0]).write_text(json.dumps(value))
     told = (
-        "per cent of KN-5; no interval: no model was compared with it in one call, or by an older "
-        "charlm"
+        "change from KN-5 in per cent; no interval: no model was compared with it in one call, or "
+        "by an older charlm"
     )
     assert f"\n{told}\n         cs  de|at\nchar  -25.0      -\n" in printed(*files)
     assert f"{told}." in printed(*files, "--format", "markdown")
@@ -73,7 +73,7 @@ def test_the_table_for_the_eye(files: list[str]) -> None:
         "KN-5    200.00  61.23\n"
         "char    150.00      -\n"
         "\n"
-        "per cent of KN-5, with the 95 % interval of the difference\n"
+        "change from KN-5 in per cent, with its 95 % interval\n"
         "      cs                  de|at\n"
         "char  -25.0[-30.0,-20.0]      -\n"
         "\n"

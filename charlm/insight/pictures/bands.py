@@ -85,8 +85,10 @@ def _draw(
     text += f"; {hidden} is not shown" if hidden else ""
     set_title(top, f"{title}\n{text}")
     points = []
+    n_runs = len(reading.members)
+    styles = (*reading.comparable, n_runs, n_runs)  # a run looks as in the learning curves
     for number, name in enumerate(systems):
-        style = style_of(number, is_baseline=number == len(systems) - 1)
+        style = style_of(styles[number], is_baseline=number == len(systems) - 1)
         ppls = [NAN if ppl is None else ppl for ppl in (b.ppls[number] for b in bands)]
         line = _draw_line(top, ppls, bands=bands, style=style, label=labelled(name))
         firsts = [NAN if band.ppls[0] is None else band.ppls[0] for band in bands]

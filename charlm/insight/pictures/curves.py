@@ -58,7 +58,7 @@ def _draw_run(
     lowest = f"best {best} (V = {member.inventory.n_words:,})"
     training = TRAINING if number is None else style.colour
     for key, name, more, colour, dashes, marker in (
-        ("valid_ppl", "validation", lowest, style.colour, "-", style.marker),
+        ("valid_ppl", "validation", lowest, style.colour, style.dashes, style.marker),
         ("train_ppl", "training", "while learning", training, ":", alone),
     ):
         label = f"{name}, {more}"

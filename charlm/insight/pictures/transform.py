@@ -4,7 +4,7 @@ The slides of Kim et al. (2016) show that a dimension's gate is closed for some 
 others; the legend tells for how many dimensions this is so.
 """
 
-from charlm.insight.pictures.canvas import Drawn, blank, legend_below, style_of
+from charlm.insight.pictures.canvas import DASHES, Drawn, blank, legend_below, style_of
 from charlm.insight.pictures.subject import Subject
 
 
@@ -23,7 +23,7 @@ def draw(subject: Subject) -> Drawn:
             gate.edges,
             fill=len(layers) == 1,
             color=style.colour,
-            linestyle=style.dashes,
+            linestyle=DASHES[(gate.layer - 1) % len(DASHES)],  # steps have no markers
             linewidth=1.8,
             alpha=0.85,
             label=f"{name}mean {gate.mean:.2f}; {gate.n_switching} of {gate.n_dimensions} "

@@ -69,8 +69,8 @@ function sentences(data) {
   const node = section("sentences", "Hardest and easiest sentences",
     "the stronger a word’s colour, the less the model expected it after the words before it. −1 is a chance of one in 10, −2 one in 100, −3 one in 1,000.",
     el("p", {}, "Sentences of 5 to 40 words, chosen by the mean of log10 P, the probability’s logarithm; </s> is the end of a sentence, <unk>:word a word that the model does not have: the number is that of <unk>. ", ...scale),
-    toggle, el("h3", {}, "Hardest"), ...data.sentences.hardest.map(line),
-    el("h3", {}, "Easiest"), ...data.sentences.easiest.map(line));
+    toggle, ...Object.entries({ Hardest: data.sentences.hardest, Easiest: data.sentences.easiest })
+      .flatMap(([kind, lines]) => (lines.length ? [el("h3", {}, kind), ...lines.map(line)] : [])));
   toggle.addEventListener("click", () => {
     const isOn = node.classList.toggle("numbers");
     toggle.setAttribute("aria-pressed", String(isOn));
@@ -100,8 +100,8 @@ function across(data) {
   const baselines = [...new Set(columns.map(({ baseline }) => baseline))].join(", ");
   const drawn = rows.some(([, cells]) => cells.some((each) => each !== null && each.low !== null));
   section("table", "Across data sets",
-    el("span", {}, `perplexity of the test texts, state ${state}; in brackets per cent of `, bdi(baselines),
-      `${drawn ? ", with the 95 % interval of the difference" : ""}. V words, C characters and M morphs of the vocabulary, T tokens of train. Perplexities do not compare across data sets.`),
+    el("span", {}, `perplexity of the measured texts, state ${state}; in brackets the change from `, bdi(baselines),
+      ` in per cent${drawn ? ", with its 95 % interval" : ""}. V words, C characters and M morphs of the vocabulary, T tokens of train. Perplexities do not compare across data sets.`),
     table(["", ...columns.map(({ name }) => name)], body),
     el("details", {}, el("summary", {}, "Signatures of the table"), el("ul", {}, ...signatures)));
 }
@@ -145,7 +145,7 @@ function build() {
   gates(data);
   if (data.bands) bands(data, "bands", {
     title: "By frequency", x: "occurrences in the training text",
-    how: `rare words stand on the left, frequent ones on the right: the upper lines say how hard they are to predict, the lower ones by how much a line differs from ${data.bands.systems[0]}. Lower is better in both.`,
+    how: `the end of a sentence, </s>, and <unk> stand apart on the left; of the others, rare words stand on the left, frequent ones on the right: the upper lines say how hard they are to predict, the lower ones by how much a line differs from ${data.bands.systems[0]}. Lower is better in both.`,
   });
   if (data.positions) bands(data, "positions", {
     title: "By position in the sentence", x: "position", hidden: "</s>",

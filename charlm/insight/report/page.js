@@ -129,14 +129,15 @@ function curves(data) {
 
 function neighbours(data) {
   const name = {
-    "char-cnn": "from its spelling alone, before the highway layers",
-    highway: "as the model reads it, after the highway layers",
-    word: "as the model reads it",
+    "char-cnn": "from its spelling alone",
+    highway: "after the highway layers",
     output: "as the model predicts it",
   };
+  const read = data.neighbours.taps.findLast(({ tap }) => tap !== "output")?.tap; // the encoder's last
+  const told = (tap) => [name[tap], tap === read && "as the model reads it"].filter(Boolean);
   const isUnknown = (column) => !column.known;
   const parts = data.neighbours.taps.flatMap(({ tap, columns }) => [
-    el("h3", {}, el("code", {}, tap), name[tap] ? `, ${name[tap]}` : ""),
+    el("h3", {}, el("code", {}, tap), ...told(tap).map((each) => `, ${each}`)),
     el("div", { class: "hoods" }, ...columns.filter((column) => column.nearest.length).map((column) => el("div", { class: "hood" },
       el("h4", {}, bdi(column.word), column.known ? "" : " *"),
       el("ol", {}, ...column.nearest.map(([word, similarity]) => el("li", {}, bdi(word), el("span", {}, similarity.toFixed(3)))))))),

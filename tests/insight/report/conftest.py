@@ -67,7 +67,7 @@ def compared(tmp_path: Path) -> list[Path]:
         systems = [
             {"name": n, "carried": {"ppl": p, "signature": signature}} for n, p in ppls.items()
         ]
-        interval = {"low": -60.0, "high": -40.0}
+        interval = {"ratio_low": 0.7, "ratio_high": 0.8}
         pairs = [{"first": n, "second": "KN-5", "carried": interval} for n in list(ppls)[1:]]
         group = {"n_words_of_vocabulary": 1000, "n_tokens": 70, "vocabulary_sha256": "0" * 64}
         group |= {"systems": systems, "differences": pairs}

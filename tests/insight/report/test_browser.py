@@ -150,7 +150,8 @@ def test_the_table_across_data_sets_tells_per_cent_of_kneser_ney(
         ["<b>char", "150 (−25.0 %; −30.0 to −20.0)", "–"],
     ]
     how = opened.page.locator("#table > .how").inner_text()
-    assert how.startswith("How to read this: perplexity of the test texts, state carried; ")
+    assert how.startswith("How to read this: perplexity of the measured texts, state carried; ")
+    assert "the change from KN-5 in per cent, with its 95 % interval." in how
     assert opened.said == []
 
 
@@ -238,3 +239,33 @@ def test_the_end_of_a_sentence_is_told_of_where_the_picture_has_it(watched: Any)
     assert "(</s>)" in stories["bands"].inner_text()
     assert "</s>" not in stories["positions"].inner_text()
     assert "</s>" in watched.page.locator("#positions table").text_content()
+
+
+def test_the_vectors_that_the_model_reads_are_those_of_the_encoders_last_point(
+    watch: Watch, gated_run: Path, tmp_path: Path
+) -> None:
+    charlm.report(gated_run, out=tmp_path / "a.html", device="cpu", threads=1)
+    heads = watch((tmp_path / "a.html").as_uri()).page.locator("#neighbours h3").all_inner_texts()
+    assert [head for head in heads if "model reads" in head] == ["gated, as the model reads it"]
+
+
+def test_on_paper_words_have_their_colours_and_numbers_are_unfolded(watched: Any) -> None:
+    page = watched.page
+    page.get_by_role("button", name="change to dark colours").click()
+    page.emulate_media(media="print")
+    assert page.evaluate(GROUND) == WHITE
+    adjust = "() => getComputedStyle(document.querySelector('.sentence .word')).printColorAdjust"
+    assert page.evaluate(adjust) == "exact"
+    is_shown = "cell => cell.checkVisibility({ contentVisibilityAuto: true })"
+    assert page.locator("#curves details td").first.evaluate(is_shown)
+
+
+def test_no_heading_of_sentences_stands_over_nothing(watched: Any) -> None:
+    followed = "heads => heads.map((head) => head.nextElementSibling?.className)"
+    found = watched.page.locator("#sentences h3").evaluate_all(followed)
+    assert found and set(found) == {"sentence"}
+
+
+def test_bands_that_are_no_frequencies_are_explained(watched: Any) -> None:
+    how = watched.page.locator("#bands > .how").inner_text()
+    assert "</s>, and <unk> stand apart on the left" in how

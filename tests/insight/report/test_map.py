@@ -201,3 +201,14 @@ def test_what_is_marked_can_be_zoomed_to(watched: Any, way: str) -> None:
 def test_with_nothing_marked_there_is_nothing_to_zoom_to(watched: Any) -> None:
     watched.page.get_by_role("button", name="zoom to what is marked").click()
     assert watched.page.evaluate(ZOOM) == 1
+
+
+@pytest.mark.parametrize("act", ["choose(state, 0)", "offer(state, 'q'.repeat(90))"])
+def test_a_long_word_leaves_the_page_as_wide_as_its_window(
+    watch: Any, address: str, act: str
+) -> None:
+    opened = watch(address, viewport={"width": 400, "height": 800})
+    show_words(opened)
+    long = "const { state } = document.querySelector('.map'); state.data.forms[0] = 'z'.repeat(90);"
+    opened.page.evaluate(f"() => {{ {long} {act}; }}")
+    assert opened.page.evaluate("() => document.documentElement.scrollWidth") <= 400

@@ -184,14 +184,18 @@ def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
 
 def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
     """The time of each of PARTS in one step, forward and backward, each part by itself."""
-    batch, model, objective = batch.to(trainer.device), trainer.model, trainer.objective
+    model, objective = trainer.model, trainer.objective
+    batch = (batch.masked() if objective.masks_resets else batch).to(trainer.device)
     clock = _Clock(trainer.device)
     trainer.optimiser.zero_grad()
     with autocast(trainer.device, trainer.precision):
         x_TBE = spread(model.encoder(batch.forms), batch.where_TB)
         clock.stop("encoder")
         fed_TBE = x_TBE.detach().requires_grad_()
-        h_TBH, _ = model.context(fed_TBE, model.context.initial_state(fed_TBE.shape[1]))
+        state = model.context.initial_state(fed_TBE.shape[1])
+        h_TBH, _ = model.in_context(
+            fed_TBE, state=state, resets_TB=batch.resets_TB, keep_TB=batch.keep_TB
+        )
         clock.stop("context")
         read_TBH = h_TBH.detach().requires_grad_()
         total, _ = objective.loss_of(read_TBH, batch, step=trainer.position.step)

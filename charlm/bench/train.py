@@ -26,6 +26,7 @@ from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, split_path
 from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
+from charlm.training.loop.graph_step import WARM_UPS
 from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.recipe import MOST, Recipe, build_recipe
@@ -137,6 +138,11 @@ def _trainer(options: TrainBenchOptions) -> Trainer:
             f"{options.data or 'made text'}: {available} chunks to train on; expected "
             f"{options.steps}, as many as steps; lower --steps or take a longer text"
         )
+    trainer.begin_epoch()
+    batches = [trainer.batches.batch(step) for step in range(options.steps)]
+    # On a GPU each shape's steps are called some times, then recorded, and only then replayed.
+    for batch in batches * (WARM_UPS + 1) if trainer.stepping.runs_ahead else ():
+        trainer.step(batch)
     return trainer
 
 

@@ -91,7 +91,8 @@ def eval_command(options: EvalBenchOptions) -> Results:
 def score(options: ScoreBenchOptions) -> Results:
     """Measure the rescoring of a list: the tree of prefixes against batches that share nothing.
 
-    Sharing is the number of tokens over that of distinct prefixes: no more can be saved.
+    Sharing is the number of tokens over that of distinct prefixes. The tree, as in `score`, also
+    keeps the first layer's products, which the batches compute anew.
 
     \b
     charlm bench score nbest.txt --model exp/first --max-hypotheses 10000

@@ -49,6 +49,17 @@ class LanguageModel(nn.Module):
         that hold for a piece there hold for the whole batch under `keep_TB`.
         """
         x_TBE = spread(self.encoder(forms), where_TB)
+        return self.in_context(x_TBE, state=state, resets_TB=resets_TB, keep_TB=keep_TB)
+
+    def in_context(
+        self,
+        x_TBE: Tensor,
+        *,
+        state: State,
+        resets_TB: Tensor | None = None,
+        keep_TB: Tensor | None = None,
+    ) -> tuple[Tensor, State]:
+        """As `read`, from the vectors of the positions on."""
         if keep_TB is not None:
             return self.context.forward_masked(x_TBE, state, keep_TB=keep_TB)
         if resets_TB is None:

@@ -1,8 +1,9 @@
 """The models of Koehn's chapter on neural language models, and two for unnormalised scores.
 
-The chapter gives equations but no settings. Widths and recipe are those of word-small, so that the
-kinds of context can be compared; contexts without an LSTM's gates diverge at its learning rate of
-1, so theirs is lower.
+The chapter gives equations but no settings. The recipe and, but for the n-gram networks, the widths
+are those of word-small, so that the kinds of context can be compared. Recurrent contexts without an
+LSTM's gates diverge at its learning rate of 1, so theirs is lower; those without any gate have half
+of its dropout.
 """
 
 from charlm.presets.kim import WORD_SMALL

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from charlm import evaluate
+from charlm.bench import evaluate as evaluate_module
+from charlm.bench import train as train_module
 from charlm.bench.evaluate import EvalBench, bench_eval
 from charlm.bench.flops import forward_flops
 from charlm.bench.kn import ESTIMATE, KENLM, LMPLZ, QUERY, KnBench, bench_kn
@@ -15,7 +18,10 @@ from charlm.bench.prep import bench_prep
 from charlm.bench.timing import Timing
 from charlm.bench.train import LIMIT, NAIVE, OURS, TrainBench, bench_train, trainer_on
 from charlm.errors import ConfigError, DataError
+from charlm.model.forms import FormTable
 from charlm.presets import preset
+from charlm.training.loop import trainer as trainer_module
+from charlm.training.loop.graph_step import WARM_UPS, GraphStep
 
 
 def bench_of(timings: dict[str, Timing]) -> TrainBench:
@@ -196,3 +202,49 @@ def test_text_handling_is_measured_on_all_words(corpus_dir: Path) -> None:
         len(line.split()) + 1 for line in (corpus_dir / "train.txt").open()
     )
     assert set(bench.timings) == {"prep", "vocabulary", "encode", "read and split"}
+
+
+def test_a_gpus_steps_are_recorded_before_a_training_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.txt").write_text("a b b\n" * 400)
+    n_calls: list[int] = []
+    before: list[int] = []
+
+    def record(function: Callable[[], None]) -> Callable[[], None]:
+        number = len(n_calls)
+        n_calls.append(0)
+
+        def called() -> None:
+            n_calls[number] += 1
+            function()
+
+        return called
+
+    def step_of(objective: Any, optimiser: Any, *, progress: Any, ranks: Any) -> GraphStep:
+        return GraphStep(objective, optimiser, progress=progress, record=record)
+
+    def in_turns(paths: Any, *, repetitions: int) -> dict[str, Timing]:
+        before.extend(n_calls)
+        return dict.fromkeys(paths, Timing((1.0,), 1, (1.0,)))
+
+    monkeypatch.setattr(trainer_module, "step_of", step_of)
+    monkeypatch.setattr(train_module, "in_turns", in_turns)
+    bench_train(data=tmp_path, steps=2, threads=1, device="cpu", precision="fp32")
+    assert before
+    assert min(before) > WARM_UPS
+
+
+def test_the_naive_path_is_not_charged_for_the_table_of_spellings(
+    tiny_run: Path, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    class Counted(FormTable):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            made.append(1)
+            super().__init__(*given, **named)
+
+    monkeypatch.setattr(evaluate_module, "FormTable", Counted)
+    bench_eval(model=tiny_run, data=corpus_dir, repetitions=2, threads=1, device="cpu")
+    assert len(made) == 1

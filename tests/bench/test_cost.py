@@ -103,12 +103,15 @@ def test_a_model_begins_as_in_a_training() -> None:
     )
 
 
-def test_the_parts_by_themselves_give_the_gradients_of_a_step() -> None:
+@pytest.mark.parametrize("reset", ["0", "0.3", "0.99"])  # a state that goes on; cuts; masks
+def test_the_parts_by_themselves_give_the_gradients_of_a_step(reset: str) -> None:
+    resets = ("recipe.bptt=50", f"recipe.batching.reset={reset}")
+
     def trained(*, by_parts: bool) -> list[torch.Tensor]:
         with corpus(None, n_tokens=2000, n_words=100) as folder:
             trainer = trainer_on(
                 folder,
-                settings=small("context.dropout=0"),
+                settings=small("context.dropout=0", *resets),
                 device=torch.device("cpu"),
                 precision="fp32",
                 seed=1,

@@ -2,14 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from charlm import runtime
+from charlm.bench import score as score_module
 from charlm.bench.score import APART, BF16, SHARED, bench_score
+from charlm.bench.timing import Timing
 from charlm.cli import app
 from charlm.errors import DataError
+from charlm.model.encoders.char_cnn import CharCNN
+from charlm.training.train import train
 
 LISTS = "u\tthe cat\nu\tthe dog\nu\tthe cat\nu\t\nv\tthe cat sat\n"
 
@@ -78,3 +83,39 @@ def test_a_list_without_hypotheses_cannot_be_measured(tiny_run: Path, tmp_path: 
     with pytest.raises(DataError) as caught:
         bench_score(path, model=tiny_run, format="jsonl", threads=1)
     assert str(caught.value) == f"{path}: no hypothesis; expected a list of some"
+
+
+def test_no_path_encodes_an_unknown_word_while_it_is_measured(
+    corpus_dir: Path, tiny_sizes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(
+        data=corpus_dir,
+        arch="char-small",
+        out=tmp_path / "run",
+        epochs=1,
+        batch_size=4,
+        overrides=[*tiny_sizes, "recipe.oov_input=spelling"],
+        threads=1,
+        device="cpu",
+        precision="fp32",
+    )
+    (tmp_path / "lists.tsv").write_text("u\tthe cattish\nu\tthe dog\n")
+    measured: list[str] = []
+    encoded: list[int] = []
+    forward = CharCNN.forward
+
+    def encode(*given: Any) -> Any:
+        encoded.append(1)
+        return forward(*given)
+
+    def in_turns(paths: Any, *, repetitions: int) -> dict[str, Timing]:
+        monkeypatch.setattr(CharCNN, "forward", encode)
+        for name, path in paths.items():
+            path()
+            measured.append(name)
+        return dict.fromkeys(paths, Timing((1.0,), 1, (1.0,)))
+
+    monkeypatch.setattr(score_module, "in_turns", in_turns)
+    bench_score(tmp_path / "lists.tsv", model=tmp_path / "run", threads=1, device="cpu")
+    assert {SHARED, APART} <= set(measured)
+    assert not encoded

@@ -1,5 +1,7 @@
 """Benchmarked paths take turns, and their medians are compared."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -31,8 +33,16 @@ def test_each_paths_times_are_its_own_and_waiting_is_no_work(
     monkeypatch.setattr(time, "perf_counter", lambda: next(seconds))
     monkeypatch.setattr(time, "process_time", lambda: next(processor))
     timings = in_turns({"works": lambda: None, "waits": lambda: None}, repetitions=1, warm_up=False)
-    assert (timings["works"].seconds, timings["works"].processor_seconds) == ((1,), (1,))
-    assert (timings["waits"].seconds, timings["waits"].processor_seconds) == ((7,), (0,))
+    assert (timings["works"].seconds, timings["waits"].seconds) == ((1,), (7,))
+    assert timings["works"].processor_seconds == pytest.approx((1,))
+    assert timings["waits"].processor_seconds == pytest.approx((0,))
+
+
+def test_the_work_of_a_program_is_that_of_the_path_that_ran_it() -> None:
+    spin = "import time\nwhile time.process_time() < 0.3: pass"
+    path = {"program": lambda: subprocess.run([sys.executable, "-c", spin], check=True)}
+    timings = in_turns(path, repetitions=1, warm_up=False)
+    assert timings["program"].processor_seconds[0] > 0.25
 
 
 def test_medians_are_written_with_what_they_are_of() -> None:

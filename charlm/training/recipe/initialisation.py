@@ -64,8 +64,8 @@ class Xavier(Initialisation):
 
     Miyamoto & Cho (2016): with `where` = encoder-cells, the range of an LSTM's three gates, but not
     of its candidate, is `gates` = 4 times as wide; everything else is drawn from ±0.1. Their
-    character-only model does the same in the context's cells; that the gates are 4 times as wide
-    there as well appears only in their code.
+    character-only model draws the context's cells so, too. The paper has the factor of 4 only for
+    that model's encoder; elsewhere it appears only in their code.
     """
 
     gain: Annotated[Factor, Meaning("factor of the range that matrices are drawn from")] = 1.0

@@ -15,7 +15,7 @@ from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
 from charlm.options import keywords
 from charlm.run.folder import MODEL, RUN, RunInfo, is_by_sentence, load_info
-from charlm.run.history import best_record, history_of, total_seconds
+from charlm.run.history import PRETRAINING, best_record, history_of, total_seconds
 from charlm.run.stored_weights import LoadedRun, empty_model, kept_ppl, load_run, load_words
 from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
@@ -195,6 +195,8 @@ def _perplexities(
 ) -> tuple[StoredPerplexity, ...]:
     valid = info.corpus.get("valid")
     if not history or loaded is None or not isinstance(valid, dict):
+        return ()
+    if PRETRAINING in best_record(history):  # of one side alone, as no command reads the model
         return ()
     recipe = info.settings["recipe"]
     by_sentence = is_by_sentence(info.settings)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.run.folder import CARD, RunInfo, is_by_sentence
-from charlm.run.history import best_record, shown_ppl, total_seconds
+from charlm.run.history import PRETRAINING, best_record, shown_ppl, total_seconds
 from charlm.run.stored_weights import kept_ppl
 from charlm.text.io.files import write_bytes
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -23,7 +23,8 @@ def save_card(
     """Write card.md, atomically."""
     best = best_record(history)
     recipe = info.settings["recipe"]
-    ppl, said = best["valid_ppl"], ""
+    ppl = best["valid_ppl"]
+    said = ", of one side alone (pre-training)" if PRETRAINING in best else ""
     if recipe.get("temperature") == "valid":
         ppl, temperature = kept_ppl(folder, ppl=best["valid_ppl"])
         if temperature != 1.0:

@@ -78,6 +78,14 @@ def read_meta(path: Path) -> dict[str, Any]:
         return meta
 
 
+def digest_of(tensors: Mapping[str, Tensor]) -> str:
+    """The SHA-256 of all tensors, in the order of their names."""
+    digest = hashlib.sha256()
+    for _, tensor in sorted(tensors.items()):
+        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
 def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
     """Fill a model on the meta device with a file's weights, on the CPU; returns the file's JSON.
 
@@ -185,7 +193,8 @@ def save_best(folder: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str,
     content = tensor_bytes(tensors, meta=meta)
     info, sha256 = load_info(folder), hashlib.sha256(content).hexdigest()
     if sha256 != info.weights_sha256:
-        former = info.weights_sha256
+        # Of what is there: what was recorded last may never have been written.
+        former = sha256_of(folder / MODEL) if (folder / MODEL).is_file() else None
         replace(info, weights_sha256=sha256, former_weights_sha256=former).save(folder)
     write_bytes(folder / MODEL, content)
 

@@ -32,6 +32,7 @@ from charlm.run.stored_speller import load_speller
 from charlm.run.stored_weights import (
     check_header,
     check_values,
+    digest_of,
     empty_model,
     load_run,
     load_words,
@@ -154,9 +155,11 @@ class _Files:
         if self.shapes is None:
             raise _UncheckedError(f"not compared, since {RUN} fits no more")
         check_header(self.shapes, path, prefix="model.")
-        tensors, _ = read_tensors(path)
+        tensors, meta = read_tensors(path)
         own = {name: tensors[f"model.{name}"] for name in self.shapes.state_dict()}
         check_values(self.shapes, own, path=path)
+        if "sha256" in meta and meta["sha256"] != digest_of(tensors):  # charlm 0.1 wrote none
+            raise DataError(f"{path}: its numbers are not those that were written (SHA-256)")
         return f"after epoch {n_epochs}, shapes as {RUN} describes"
 
     def log(self) -> str:

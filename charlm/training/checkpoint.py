@@ -7,13 +7,11 @@ steps repeated from the checkpoint write them again, bit for bit.
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from charlm.errors import DataError, TrainingError
@@ -23,6 +21,7 @@ from charlm.run.history import WARNING, is_record
 from charlm.run.stored_weights import (
     check_header,
     check_values,
+    digest_of,
     read_tensors,
     save_best,
     write_tensors,
@@ -64,16 +63,8 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
         for slot, value in slots.items():
             if value is not None:  # all others are tensors
                 tensors[f"optimiser.{index}.{slot}"] = value
-    meta = {"position": asdict(trainer.position), "sha256": _digest(tensors)}
+    meta = {"position": asdict(trainer.position), "sha256": digest_of(tensors)}
     write_tensors(folder / RESUME, tensors, meta=meta)
-
-
-def _digest(tensors: Mapping[str, Tensor]) -> str:
-    """The SHA-256 of all tensors, in the order of their names."""
-    digest = sha256()
-    for _, tensor in sorted(tensors.items()):
-        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
 
 
 def _numbered(name: str, rank: int) -> str:
@@ -122,7 +113,7 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
     except (KeyError, TypeError, ValueError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
-    if "sha256" in meta and meta["sha256"] != _digest(tensors):  # charlm 0.1 wrote none
+    if "sha256" in meta and meta["sha256"] != digest_of(tensors):  # charlm 0.1 wrote none
         raise DataError(
             f"{path}: its numbers are not those that were written (SHA-256); it is damaged; copy "
             f"it again, or begin a new run from the best weights with --init {folder}"

@@ -29,7 +29,7 @@ from charlm.run.folder import (
 )
 from charlm.run.history import recorded_history
 from charlm.run.stored_weights import read_meta
-from charlm.runtime import pick_device, pick_precision, set_threads
+from charlm.runtime import pick_device, pick_precision, place_of_process, set_threads
 from charlm.settings import STORED, Settings, merged, overridden
 from charlm.text.io.files import sha256_of
 from charlm.text.io.lines import number_in
@@ -133,7 +133,8 @@ def _threads(options: TrainOptions, stored: RunInfo | None) -> int:
     """
     if stored is None or options.threads:
         return set_threads(options.threads)
-    is_shared = options.processes or options.gpus  # the share is what is set already
+    # The share is what is set already.
+    is_shared = options.processes or options.gpus or place_of_process().size > 1
     return set_threads(min(stored.threads, set_threads(None)) if is_shared else stored.threads)
 
 
@@ -261,10 +262,10 @@ def refuse_disagreement(
         model = Path(options.init) / MODEL
         read_meta(model)
         if sha256_of(model) != (stored.init or {}).get("sha256"):
-            found = f"with {stored.init['run']}" if stored.init else "without"
+            found = f"with {stored.init['run']} as it was then" if stored.init else "without"
             raise ConfigError(
                 f"--init {options.init} disagrees with the run, which was begun {found}; "
-                "leave it out"
+                f"leave it out, with --out {run_folder(options)}"
             )
     if difference := first_difference(settings, with_batch_size_of(settings, changes)):
         raise ConfigError(_disagreement(*difference))

@@ -96,6 +96,12 @@ def test_the_perplexity_carries_the_signature_of_how_it_was_read(
     assert told == {**same, "streams": "4"}
 
 
+def test_no_perplexity_is_told_of_a_model_that_was_validated_on_one_side(run: Path) -> None:
+    assert facts_of(run).perplexities
+    change(run / "log.jsonl", pretraining=1)
+    assert facts_of(run).perplexities == ()
+
+
 def test_a_softmax_temperature_is_in_the_perplexity_as_it_is_in_the_weights(
     corpus_dir: Path, tmp_path: Path
 ) -> None:

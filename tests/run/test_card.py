@@ -40,9 +40,20 @@ PART = (
 )
 
 
-@pytest.mark.parametrize(("max_tokens", "read"), [(0, WHOLE), (930_000, PART)])
+TRAINED = "(3 of 25 trained)"
+ONE_SIDE = f"{TRAINED}, of one side alone (pre-training)"
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "read", "more", "trained"),
+    [
+        (0, WHOLE, {}, TRAINED),
+        (930_000, PART, {}, TRAINED),
+        (0, WHOLE, {"pretraining": 1}, ONE_SIDE),
+    ],
+)
 def test_the_card_tells_what_the_run_is_and_that_it_read_a_part(
-    tmp_path: Path, max_tokens: int, read: str
+    tmp_path: Path, max_tokens: int, read: str, more: dict[str, int], trained: str
 ) -> None:
     recipe = {
         "epochs": 25,
@@ -70,7 +81,7 @@ def test_the_card_tells_what_the_run_is_and_that_it_read_a_part(
         charlm="0.1.0",
     )
     ppls = [(1, 150.0), (2, 96.126), (3, 96.5)]
-    history = [{"epoch": n, "valid_ppl": ppl, "seconds": 411.6} for n, ppl in ppls]
+    history = [{"epoch": n, "valid_ppl": ppl, "seconds": 411.6, **more} for n, ppl in ppls]
     history[1]["validation_seconds"] = 100.0  # older records have none
     save_card(
         tmp_path,
@@ -79,4 +90,4 @@ def test_the_card_tells_what_the_run_is_and_that_it_read_a_part(
         inventory=inventory_of([["ab", "ba", "c", "c"]], min_count=1),
         parameters={"encoder": 1_234_000, "context": 500, "output": 67},
     )
-    assert (tmp_path / "card.md").read_text() == CARD.replace(WHOLE, read)
+    assert (tmp_path / "card.md").read_text() == CARD.replace(WHOLE, read).replace(TRAINED, trained)

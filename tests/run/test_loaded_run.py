@@ -1,7 +1,9 @@
 """Loading a run: the model that it holds, or one line for anything else."""
 
+import errno
 import json
 import resource
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,8 +52,8 @@ def test_weights_that_a_training_replaces_meanwhile_are_read_again(
     copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hashed(path: Path) -> str:
-        if read_tensors(path)[1]["epoch"] == 1:
-            save_better(copied_run)
+        monkeypatch.setattr(stored_weights, "sha256_of", sha256_of)
+        save_better(copied_run)
         return sha256_of(path)
 
     monkeypatch.setattr(stored_weights, "sha256_of", hashed)
@@ -272,3 +274,19 @@ def test_a_run_that_is_damaged_or_hostile_is_one_line_at_once(copied_run: Path, 
     assert "\n" not in str(caught.value)
     assert grown < 200_000  # KiB; a matrix of those units alone would take 68 GB
     assert time.perf_counter() - clock < 5
+
+
+def test_weights_that_two_full_disks_left_in_place_are_still_read(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = shutil.copytree(tiny_run, tmp_path / "run")
+    tensors, meta = read_tensors(run / MODEL)
+
+    def full(path: Path, _: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(stored_weights, "write_bytes", full)  # run.json, which is small, has room
+    for more in (1, 2):
+        with pytest.raises(OSError, match="No space left"):
+            save_best(run, {name: each + more for name, each in tensors.items()}, meta=meta)
+    assert load_run(run).weights_sha256 == sha256_of(run / MODEL)

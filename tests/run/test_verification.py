@@ -121,6 +121,11 @@ def test_better_weights_that_a_training_saves_meanwhile_fit(
 
 
 DAMAGES: dict[str, tuple[Damage, str, str]] = {
+    "one bit of a checkpoint": (
+        flipped(RESUME),
+        RESUME,
+        "its numbers are not those that were written (SHA-256)",
+    ),
     "counts": (
         changed(VOCABULARY, lambda value: value["counts"].reverse()),
         VOCABULARY,

@@ -316,8 +316,8 @@ def test_going_on_with_another_beginning_is_refused(
     with pytest.raises(ConfigError) as caught:
         train_toy("second", init=tmp_path / "third", overrides=(), resume=True)
     assert str(caught.value) == (
-        f"--init {tmp_path / 'third'} disagrees with the run, which was begun with {first.path}; "
-        "leave it out"
+        f"--init {tmp_path / 'third'} disagrees with the run, which was begun with {first.path} "
+        f"as it was then; leave it out, with --out {tmp_path / 'second'}"
     )
     with pytest.raises(ConfigError, match="which was begun without; leave it out"):
         train_toy("third", init=first.path, seed=7, overrides=(), resume=True)

@@ -150,6 +150,23 @@ def test_a_run_that_goes_on_in_several_processes_has_their_share_of_the_cores(
         torch.set_num_threads(before)
 
 
+def test_under_torchrun_a_resumed_run_has_no_more_threads_than_its_share(
+    train_toy: TrainToy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / "run.json"
+    path.write_text(path.read_text().replace('"threads": 1', '"threads": 4'))
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "3"), ("LOCAL_RANK", "0")):
+        monkeypatch.setenv(name, value)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        asked = TrainOptions(data="d", out=path.parent, resume=True, device="cpu")
+        assert make_plan(asked).threads == torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("name", ["model.safetensors", "resume.safetensors", "log.jsonl"])
 def test_what_was_learnt_is_not_written_over_where_no_run_is_described(

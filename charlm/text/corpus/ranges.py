@@ -155,7 +155,7 @@ class _Reader:
     def __init__(self, name: str, work: bytes) -> None:
         self._name = name
         self._unsent = work
-        folder = Path(__file__).parents[2]
+        folder = Path(__file__).parents[3]  # which holds charlm
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", PROGRAM, str(folder)],
             stdin=subprocess.PIPE,

@@ -126,3 +126,14 @@ def test_how_many_processes_there_are(text: Path, monkeypatch: pytest.MonkeyPatc
     assert [n_readers(path, threads=3) for path in (packed, "-", text.parent)] == [1, 1, 1]
     monkeypatch.setattr(ranges, "LEAST_BYTES", 1_000_000)
     assert n_readers(text, threads=3) == 1
+
+
+def test_processes_find_charlm_where_it_is_not_installed(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = (
+        "import sys, sysconfig; own = sysconfig.get_path('stdlib'); "
+        "sys.path[:] = [p for p in sys.path if p.startswith(own) and 'packages' not in p]; "
+    )
+    monkeypatch.setattr(ranges, "PROGRAM", bare + ranges.PROGRAM)
+    assert count_file(text, threads=2).n_sentences == len(LINES)

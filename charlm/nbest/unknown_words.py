@@ -52,7 +52,7 @@ POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u0
 # Look-alike letters, where a letter of one script has crept into a word of another.
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
-UNICODE_FORMS: tuple[Literal["NFC", "NFD", "NFKC"], ...] = ("NFC", "NFD", "NFKC")
+UNICODE_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 TURKISH = Normalisation(unicode="none", lower=True, dotless_i=True)
 BARE = Normalisation(unicode="none", punctuation="drop")
@@ -62,10 +62,14 @@ Rule = Callable[[str], Iterable[str]]
 Rules = dict[str, tuple[Rule, str]]  # name → rule and advice, in the order in which they are tried
 
 
+LOWERED = str.maketrans("\xe3\xf0\xf1", "\xc3\xd0\xd1")  # what lower case made of first bytes
+
+
 def _read_as_utf8(word: str) -> Iterator[str]:
-    for wrong in ("cp1252", "latin-1"):
-        with suppress(UnicodeError):
-            yield word.encode(wrong).decode()
+    for form in (word, word.translate(LOWERED)):
+        for wrong in ("cp1252", "latin-1"):
+            with suppress(UnicodeError):
+                yield form.encode(wrong).decode()
 
 
 RULES: Rules = {
@@ -79,6 +83,10 @@ RULES: Rules = {
     "Unicode form": (
         lambda word: [unicodedata.normalize(form, word) for form in UNICODE_FORMS],
         "prep --unicode NFC, for both texts",
+    ),
+    "ligatures and wide letters": (
+        lambda word: [unicodedata.normalize("NFKC", word)],
+        "prep --unicode NFKC, for both texts",
     ),
     "apostrophes": (
         lambda word: (APOSTROPHES.sub("'", word), APOSTROPHES.sub("\u2019", word)),
@@ -116,6 +124,10 @@ LIST_RULES: Rules = {
         RULES["Unicode form"][0],
         "lists in the form of the model's text, or a run on text that prep has made",
     ),
+    "ligatures and wide letters": (
+        RULES["ligatures and wide letters"][0],
+        "lists without them, or a run on text of prep --unicode NFKC",
+    ),
     "apostrophes": RULES["apostrophes"],
     "unseen characters": (RULES["unseen characters"][0], "taking such characters out"),
     "vowel points": (RULES["vowel points"][0], "taking vowel points out"),
@@ -132,7 +144,8 @@ LIST_RULES: Rules = {
     ),
 }
 SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
-SURE |= {"look-alike letters"}  # another character for the same letter is never chance
+# Another character for the same letter is never chance.
+SURE |= {"look-alike letters", "ligatures and wide letters"}
 
 
 @dataclass(frozen=True)

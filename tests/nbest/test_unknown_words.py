@@ -184,3 +184,17 @@ def test_the_unicode_form_of_the_vocabulary_is_not_odd(
     words = inventory_of([["cafe\u0301"]] * 2, normalisation=Normalisation(unicode=unicode))
     (tmp_path / "t").write_text("cafe\u0301\n")
     assert [each.kind for each in unknown_words(words, [tmp_path / "t"]).oddities] == kinds
+
+
+def test_ligatures_want_another_form_than_the_one_prep_takes_by_itself(tmp_path: Path) -> None:
+    inventory = inventory_of([["find", "fish", "office"]] * 2, normalisation=Normalisation())
+    (tmp_path / "t").write_text("\ufb01nd \ufb01sh o\ufb03ce\n")
+    (remedy,) = unknown_words(inventory, [tmp_path / "t"]).remedies
+    assert (remedy.n_types, remedy.is_advised) == (3, True)
+    assert remedy.advice == "prep --unicode NFKC, for both texts"
+
+
+def test_a_wrong_encoding_is_recognised_after_lower_casing(tmp_path: Path) -> None:
+    inventory = inventory_of([["café"]] * 2, normalisation=Normalisation(lower=True))
+    found = rules(inventory, "CafÃ©\n", tmp_path / "t")
+    assert found == {"encoding": (("cafã©", "café"),)}

@@ -171,8 +171,8 @@ class Cleaner:
                 )
             raise DataError(
                 f"{where}: found a {kind} (U+{ord(found[0]):04X}) at character "
-                f"{line.index(found[0]) + 1}; expected text; --invalid replace takes "
-                "such characters out, --invalid drop leaves out the lines that hold one"
+                f"{line.index(found[0]) + 1}; expected text; --invalid replace takes soft hyphens "
+                "out and blanks the others, --invalid drop leaves out the lines that hold one"
             )
         self.unwanted.update(map(kind_of, found))
         return replaced(line)

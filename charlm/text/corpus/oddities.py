@@ -25,9 +25,10 @@ UNSEEN = {
     "invisible mark": re.compile(f"[{SEPARATORS}{IGNORED}]"),
     "replacement character": re.compile("\ufffd"),
     "private character": re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]"),
-    # UTF-8 that was read as Windows-1252: é as Ã©, ’ as â€™, й as Ð¹.
+    # UTF-8 that was read as Windows-1252: é as Ã©, ’ as â€™, й as Ð¹; ã© once it is lower case.
     "UTF-8 read as Latin-1": re.compile(
         "[\xc2\xc3\xd0\xd1][\x80-\xbf\u2013-\u203a\u20ac\u2122]|\xe2\u20ac|\xef\xbb\xbf"
+        "|[\xe3\xf0\xf1][\xa1-\xa9\xac\xae-\xb6\xb8\xb9\xbc-\xbf]"
     ),
 }
 APOSTROPHE = re.compile(r"(?<=[^\W\d_])(['\u2019\u2018\u02bc\xb4`])(?=[^\W\d_])")

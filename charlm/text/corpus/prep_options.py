@@ -86,8 +86,8 @@ class PrepOptions:
         Literal["error", "replace", "drop"],
         Opt(
             "What happens to a line that is not valid in the encoding, or that holds NUL, control "
-            "characters or soft hyphens: replace removes such characters and writes U+FFFD for "
-            "invalid bytes.",
+            "characters or soft hyphens: replace removes soft hyphens, and writes a blank for NUL "
+            "and control characters and U+FFFD for invalid bytes.",
             "Lines",
         ),
     ] = "error"

@@ -16,6 +16,7 @@ def found(words: str) -> dict[str, int]:
         ("zero\u200bwidth", {"invisible mark": 1}),
         ("b\ufffd", {"replacement character": 1}),
         ("jehovÃ¡_donâ€™t_нет", {"UTF-8 read as Latin-1": 2}),
+        ("cafã©_irmã»_niño", {"UTF-8 read as Latin-1": 1}),  # in lower case; a quote; a letter
         ("нe_не_ne", {"letters of two scripts": 1}),  # the first has a Latin e
         ("cafe\u0301", {"not in NFC": 1}),
         ("hELLO_iPhone_McDonald_NATO", {"capitals within a word": 1}),

@@ -152,7 +152,7 @@ def test_both_states_have_columns_of_their_own() -> None:
 def test_a_difference_and_its_interval_show_two_digits_that_tell_something(
     difference: tuple[float | None, ...], shown: list[str]
 ) -> None:
-    assert shown_interval(Difference(*difference, first_better=0.5)) == shown
+    assert shown_interval(Difference(*difference, None, None, first_better=0.5)) == shown
 
 
 def test_other_words_make_other_tables_and_a_note(save: Save) -> None:

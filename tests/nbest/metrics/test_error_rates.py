@@ -1,5 +1,7 @@
 """WER and CER: counts against the textbook table, and texts compared as they are."""
 
+import random
+
 import jiwer
 import numpy as np
 import pytest
@@ -95,11 +97,25 @@ def test_a_text_that_comes_again_is_counted_once(monkeypatch: pytest.MonkeyPatch
     assert first[0].tolist() == second[0].tolist() == [[0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 1]]
 
 
-def test_more_pairs_than_jiwer_gets_at_once_stay_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("charlm.nbest.metrics.error_rates.PAIRS_AT_ONCE", 2)
-    nbest = nbest_of("a", "a a", "a a a", "a a a a", "a a a a a")
-    (counts_HK,) = WordErrorRate().statistics([nbest], {"u": ("a",)})
-    assert counts_HK[:, 2].tolist() == [0, 1, 2, 3, 4]
+@pytest.mark.parametrize(
+    ("metric", "split"),
+    [
+        (WordErrorRate(), jiwer.ReduceToListOfListOfWords()),
+        (CharacterErrorRate(), jiwer.ReduceToListOfListOfChars()),
+    ],
+)
+def test_the_kinds_of_edits_are_jiwers(
+    metric: WordErrorRate | CharacterErrorRate, split: jiwer.AbstractTransform
+) -> None:
+    draw = random.Random(0)
+    words = ["a", "b", "cc", "ddd", "e\u0301", "\u00a0"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(9))) for _ in range(400)]
+    pairs = list(zip(texts[:200], texts[200:], strict=True))
+    found = [jiwer.process_words([one], [two], split, split) for one, two in pairs]
+    assert list(metric.count(pairs)) == [
+        (each.substitutions, each.deletions, each.insertions, len(each.references[0]))
+        for each in found
+    ]
 
 
 def test_one_reference_of_several_may_be_without_words() -> None:

@@ -20,8 +20,7 @@ from charlm.bench.train import LIMIT, NAIVE, OURS, TrainBench, bench_train, trai
 from charlm.errors import ConfigError, DataError
 from charlm.model.forms import FormTable
 from charlm.presets import preset
-from charlm.training.loop import trainer as trainer_module
-from charlm.training.loop.graph_step import WARM_UPS, GraphStep
+from charlm.training.loop.graph_step import WARM_UPS
 
 
 def bench_of(timings: dict[str, Timing]) -> TrainBench:
@@ -205,30 +204,15 @@ def test_text_handling_is_measured_on_all_words(corpus_dir: Path) -> None:
 
 
 def test_a_gpus_steps_are_recorded_before_a_training_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    n_calls: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "train.txt").write_text("a b b\n" * 400)
-    n_calls: list[int] = []
     before: list[int] = []
-
-    def record(function: Callable[[], None]) -> Callable[[], None]:
-        number = len(n_calls)
-        n_calls.append(0)
-
-        def called() -> None:
-            n_calls[number] += 1
-            function()
-
-        return called
-
-    def step_of(objective: Any, optimiser: Any, *, progress: Any, ranks: Any) -> GraphStep:
-        return GraphStep(objective, optimiser, progress=progress, record=record)
 
     def in_turns(paths: Any, *, repetitions: int) -> dict[str, Timing]:
         before.extend(n_calls)
         return dict.fromkeys(paths, Timing((1.0,), 1, (1.0,)))
 
-    monkeypatch.setattr(trainer_module, "step_of", step_of)
     monkeypatch.setattr(train_module, "in_turns", in_turns)
     bench_train(data=tmp_path, steps=2, threads=1, device="cpu", precision="fp32")
     assert before

@@ -1,9 +1,7 @@
 """The cost of training over a range of settings: what varies, and that parts sum to a step."""
 
 import time
-from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 import pytest
 import torch
@@ -16,8 +14,7 @@ from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.presets import preset
 from charlm.settings import Settings, merged, overridden
-from charlm.training.loop import trainer as trainer_module
-from charlm.training.loop.graph_step import WARM_UPS, GraphStep
+from charlm.training.loop.graph_step import WARM_UPS
 from charlm.training.loop.objective import unigrams
 
 SMALL = ("context.dim=8", "context.layers=1", "recipe.batch_size=2", "recipe.bptt=5")
@@ -49,25 +46,9 @@ def test_speed_and_shares_are_those_of_the_steps_that_are_measured(
 
 
 def test_a_gpus_steps_of_each_shape_are_recorded_before_any_is_measured(
-    monkeypatch: pytest.MonkeyPatch,
+    n_calls: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    n_calls: list[int] = []  # of each shape
-
-    def record(function: Callable[[], None]) -> Callable[[], None]:
-        number = len(n_calls)
-        n_calls.append(0)
-
-        def called() -> None:
-            n_calls[number] += 1
-            function()
-
-        return called
-
-    def step_of(objective: Any, optimiser: Any, *, progress: Any, ranks: Any) -> GraphStep:
-        return GraphStep(objective, optimiser, progress=progress, record=record)
-
     before: list[int] = []
-    monkeypatch.setattr(trainer_module, "step_of", step_of)
     monkeypatch.setattr(cost, "reset_peak", lambda: before.extend(n_calls))
     bench_cost("context.dim=8", arch="word-small", overrides=SMALL[1:], steps=4)
     assert len(before) == len(n_calls) > 1

@@ -133,12 +133,25 @@ def test_another_default_number_format_is_told_as_for_a_new_run(train_toy: Train
 
 
 @pytest.mark.parametrize(
-    ("options", "n_threads"), [({}, 4), ({"processes": 3}, 2), ({"processes": 3, "threads": 5}, 5)]
+    ("options", "torchrun", "n_threads"),
+    [
+        ({}, {}, 4),
+        ({"processes": 3}, {}, 2),
+        ({"processes": 3, "threads": 5}, {}, 5),
+        ({}, {"RANK": "0", "WORLD_SIZE": "3", "LOCAL_RANK": "0"}, 2),
+    ],
 )
 def test_a_run_that_goes_on_in_several_processes_has_their_share_of_the_cores(
-    train_toy: TrainToy, tmp_path: Path, options: dict[str, Any], n_threads: int
+    train_toy: TrainToy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    torchrun: dict[str, str],
+    n_threads: int,
 ) -> None:
     train_toy(epochs=1)
+    for name, value in torchrun.items():
+        monkeypatch.setenv(name, value)
     path = tmp_path / "run" / "run.json"
     path.write_text(path.read_text().replace('"threads": 1', '"threads": 4'))
     before = torch.get_num_threads()
@@ -146,23 +159,6 @@ def test_a_run_that_goes_on_in_several_processes_has_their_share_of_the_cores(
     try:
         asked = TrainOptions(data="d", out=path.parent, resume=True, device="cpu", **options)
         assert make_plan(asked).threads == torch.get_num_threads() == n_threads
-    finally:
-        torch.set_num_threads(before)
-
-
-def test_under_torchrun_a_resumed_run_has_no_more_threads_than_its_share(
-    train_toy: TrainToy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train_toy(epochs=1)
-    path = tmp_path / "run" / "run.json"
-    path.write_text(path.read_text().replace('"threads": 1', '"threads": 4'))
-    for name, value in (("RANK", "0"), ("WORLD_SIZE", "3"), ("LOCAL_RANK", "0")):
-        monkeypatch.setenv(name, value)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        asked = TrainOptions(data="d", out=path.parent, resume=True, device="cpu")
-        assert make_plan(asked).threads == torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
 

@@ -43,5 +43,5 @@ def test_eight_runs_have_eight_looks(tiny_run: Path, tmp_path: Path) -> None:
 def test_layers_are_told_apart_without_colours() -> None:
     gates = tuple(TransformGate(n, np.ones(40, np.int64), 0.5, 4, 1) for n in (1, 2))
     subject = SimpleNamespace(transform=gates, name="run")
-    one, two = transform.draw(subject).figure.axes[0].patches  # type: ignore[arg-type]  # both
+    one, two = transform.draw(subject).figure.axes[0].patches  # type: ignore[arg-type]  # a stand-in
     assert one.get_linestyle() != two.get_linestyle()

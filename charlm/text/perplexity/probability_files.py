@@ -9,6 +9,7 @@ belongs to, so words are always required.
 import math
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -94,8 +95,8 @@ def _lines(path: str | Path, *, rules: LineRules) -> Iterator[_Line]:
             continue
         if len(fields) > 2:
             raise DataError(f"{where}: {len(fields)} fields; expected a probability and its word")
-        word = fields[1] if len(fields) == 2 else None
-        yield _Line(where, _log10(fields[0], where=where), END_WORD if word in ENDS else word)
+        word = _word(fields[1]) if len(fields) == 2 else None
+        yield _Line(where, _log10(fields[0], where=where), word)
 
 
 def _log10(value: str, *, where: str) -> float:
@@ -120,10 +121,16 @@ def _words_beside(path: str | Path, *, n_lines: int, rules: LineRules) -> list[s
             f"{path}: probabilities without words; expected the word behind each, or {name} with "
             "one a line"
         )
-    words = [word for _, line in read_lines(found[0], rules=rules) for word in split_words(line)]
+    lines = read_lines(found[0], rules=rules)
+    words = [_word(field) for _, line in lines for field in split_words(line)]
     if len(words) != n_lines:
         raise DataError(
             f"{path}: {n_lines} probabilities, and {found[0]} has {len(words)} words; expected as "
             "many; are they of one text?"
         )
-    return [END_WORD if word in ENDS else word for word in words]
+    return words
+
+
+def _word(field: str) -> str:
+    """One string for each type, though each of many models has a file with all tokens."""
+    return END_WORD if field in ENDS else sys.intern(field)

@@ -39,9 +39,9 @@ class NgramCommand(perplexities.Layout, NgramOptions):
 def ngram(options: NgramCommand, *, as_json: bool) -> Results:
     """Estimate or load a Kneser-Ney model, and measure it.
 
-    The model is interpolated modified Kneser-Ney, equal to lmplz's; small texts get fallback
-    discounts. Prints what `charlm eval` prints of a text; --debug 2 adds the length of the n-gram
-    that was used, such as [5gram].
+    The model is interpolated modified Kneser-Ney, equal to lmplz's; texts that are small or have
+    few words get fallback discounts. Prints what `charlm eval` prints of a text; --debug 2 adds the
+    length of the n-gram that was used, such as [5gram].
 
     \b
     charlm ngram --train corpus/train.txt --order 5 --out kn5.arpa.gz

@@ -229,5 +229,6 @@ def fallback_warning(orders: tuple[int, ...]) -> str:
     """One line that says that a text gave no discounts for some orders."""
     shown = ", ".join(map(str, orders))
     return (
-        f"warning: too little text for Kneser-Ney discounts of order {shown}: took .5, 1, 1.5 there"
+        f"warning: too little text, or too few words, for Kneser-Ney discounts of order {shown}: "
+        "took .5, 1, 1.5 there"
     )

@@ -14,11 +14,12 @@ def serve(options: ServeOptions) -> None:
     """Answer JSON lines as they come, models kept loaded.
 
     A line is a list, {"id": "u", "hyps": [{"text": "the cat", "am": -3}, ...]}, or one hypothesis,
-    {"id": "u", "text": "the cat"}; it comes back as `charlm score` would write it.
+    {"id": "u", "text": "the cat"}; it comes back as `charlm score` would write it. A list's own
+    scores, such as am, count only with --weights, which `charlm tune` finds, or with --weight.
     Any other line is answered with an error, a blank one not at all.
 
     \b
-    charlm serve --model exp/first --write ranked
+    charlm serve --model exp/first --weights weights.json --write ranked
     """
     from charlm.scoring.rescoring.serve import serve as serve_lines
 

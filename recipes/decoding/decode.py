@@ -8,6 +8,7 @@ decoded with the last. Writes a row a system: WER with its gain over `kn` and th
 
 import argparse
 import functools
+import importlib.util
 import math
 import sys
 import time
@@ -196,6 +197,8 @@ def main() -> None:
     parser.add_argument("--systems", default="none,kn,kn-spelled,neural,neural-spelled")
     parser.add_argument("--pyctcdecode", type=int, default=0, help="test sentences for it, too")
     options = parser.parse_args()
+    if options.pyctcdecode and importlib.util.find_spec("pyctcdecode") is None:
+        parser.error("--pyctcdecode: not installed; pip install --no-deps pyctcdecode pygtrie")
     letters = "".join(sorted(set((options.corpus / "train.txt").read_text("utf-8")) - {"\n"}))
 
     def sentences(split: str, n: int) -> list[str]:

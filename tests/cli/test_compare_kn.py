@@ -170,8 +170,8 @@ def test_a_text_too_small_for_discounts_is_warned_of_once() -> None:
     assert result.exit_code == 0
     assert result.stderr == (
         "KN-3: estimating from corpus/train.txt\n"
-        "warning: too little text for Kneser-Ney discounts of order 1, 2, 3: took .5, 1, 1.5 "
-        "there\n"
+        "warning: too little text, or too few words, for Kneser-Ney discounts of order 1, 2, 3: "
+        "took .5, 1, 1.5 there\n"
     )
 
 

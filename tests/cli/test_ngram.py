@@ -32,11 +32,20 @@ def test_a_text_of_two_lines_is_enough_and_one_warning_says_what_was_missing() -
     assert result.exit_code == 0
     warnings = [line for line in result.stderr.splitlines() if "warning" in line]
     assert warnings == [
-        "warning: too little text for Kneser-Ney discounts of order 1, 2, 3: took .5, 1, 1.5 there"
+        "warning: too little text, or too few words, for Kneser-Ney discounts of order 1, 2, 3: "
+        "took .5, 1, 1.5 there"
     ]
     assert re.match(r"train.txt: order 3, 6 \+ 6 \+ 4 n-grams, [0-9.]+ s\n", result.stderr)
     assert "ppl          " in result.stdout
     assert "signature: charlm:" in result.stdout
+
+
+def test_a_long_text_of_few_words_is_not_called_too_small() -> None:
+    """Each of 12 words has all 12 before it, and a text of any length adds no rarer ones."""
+    words = "abcdefghijkl"
+    Path("train.txt").write_text("".join(f"{x} {y}\n" for x in words for y in words) * 100)
+    result = ngram("--data", ".", "--order", "1")
+    assert "warning: too little text, or too few words, for" in result.stderr
 
 
 def test_lmplzs_model_of_two_lines_gives_the_sum_by_hand() -> None:

@@ -122,3 +122,15 @@ def test_decoders_weights_are_those_of_the_fewest_errors(monkeypatch: pytest.Mon
     assert decode.errors_of_best(rows, "a b", weights).tolist() == [1, 0, 0]
     counts = np.array([[3, 2, 2, 2, 3], [3, 3, 3, 3, 3]])
     assert decode.middle_of_best(counts.ravel(), counts.shape) == 2
+
+
+def test_a_decoder_that_is_not_installed_is_named_before_anything_is_decoded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(RECIPES / "decoding")
+    monkeypatch.setitem(sys.modules, "pyctcdecode", None)
+    given = ["decode.py", "corpus", "--model", "run", "--lm", "kn.arpa", "--pyctcdecode", "5"]
+    monkeypatch.setattr("sys.argv", given)
+    with pytest.raises(SystemExit):
+        module("decoding/decode.py").main()
+    assert "--pyctcdecode: not installed; pip install" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from charlm.errors import CharlmError, DataError, ProcessError
+from charlm.nbest.format import SAME_FORMAT
 from charlm.nbest.formats import format_of
 from charlm.nbest.formats.json_lists import BLANKS
 from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
@@ -24,7 +25,6 @@ from charlm.scoring.rescoring.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.run import pipeline_of, with_tuned_rules
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.serve_options import ServeOptions
-from charlm.text.io.files import parse_json
 
 JSONL = "jsonl"
 
@@ -113,14 +113,16 @@ class Server:
         answer = "".join(piece.text for piece in pieces).rstrip("\r\n")
         if not answer and request.text.strip(BLANKS):  # of a list that is passed over
             raise DataError(f"{request.place}: found no hypothesis; expected at least one")
+        if answer and self.layout not in SAME_FORMAT:  # in other layouts an id is text
+            answer = json.dumps(json.loads(answer) | _id_of(request), ensure_ascii=False)
         return answer
 
 
 def _id_of(request: Line | DataError) -> dict[str, str | int]:
     """The `id` of a line, as far as it can be read."""
     try:
-        value = parse_json("" if isinstance(request, DataError) else request.text, "")
-    except DataError:
+        value = json.loads("" if isinstance(request, DataError) else request.text)
+    except (ValueError, RecursionError):
         return {}
     found = value.get("id") if isinstance(value, dict) else None
     return {"id": found} if isinstance(found, str | int) else {}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
+from charlm.nbest.weights import parse_weights
 from charlm.options import Opt
 from charlm.scoring.rescoring.rescoring_options import OutputOptions
 
@@ -31,7 +32,7 @@ class ServeOptions(OutputOptions):
         return self.layout == "scored"
 
     def check(self) -> None:
-        """Raises ConfigError if answers have no destination, or cannot be sorted."""
+        """Raises ConfigError for answers without destination or order, or a wrong weight."""
         if self.out is None:
             raise ConfigError("out: found None; expected a function that is given each answer")
         if not (self.has_models or self.weights or self.weight):
@@ -40,3 +41,4 @@ class ServeOptions(OutputOptions):
                 "lines, or weights of their own features; name one"
             )
         self.require_list_to_sort()
+        parse_weights(None, self.weight)  # else every line would be answered by its error

@@ -76,6 +76,10 @@ def test_a_bad_line_is_answered_by_its_error_and_the_next_is_served(
         (b'{"id": "u", "hyps": [{"text": "a <s> b"}]}', "standard input:2: hypothesis 1"),
         (b'{"id": "u", "hyps": [{"text": "a", "nn": 1}]}', "standard input:2: hypothesis 1: the l"),
         (
+            b'{"id": 7, "text": "a", "am": NaN}',
+            "standard input:2: utterance '7': the feature 'am' i",
+        ),
+        (
             OTHER.encode(),
             "standard input:2: hypothesis 1: weight 'am': no such feature; this list has",
         ),
@@ -114,6 +118,13 @@ def test_a_line_does_not_hang_on_those_before_it(ask: Ask) -> None:
     first, second, third = ask("\r\n".join([GOOD, flat, GOOD]).encode())
     assert first == third
     assert second["charlm"] == first["hyps"][0]["charlm"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("layout", ["scored", "ranked", "nbest", "jsonl"])
+@pytest.mark.parametrize("given", [7, "7"])
+def test_an_id_comes_back_as_it_was_sent(ask: Ask, layout: str, given: int | str) -> None:
+    (answer,) = ask(json.dumps({"id": given, "text": "a b"}).encode(), write=layout)
+    assert answer["id"] == given
 
 
 @pytest.mark.parametrize(
@@ -207,6 +218,7 @@ def test_without_a_model_lines_are_ranked_by_their_own_features(
             {"out": print, "lm": "m", "write": "jsonl", "sort": True},
             "--sort: --write jsonl has no list to sort; expected one of scored, ranked, nbest; ",
         ),
+        ({"out": print, "lm": "m", "weight": ["am=x"]}, "--weight 'am=x': expected NAME=NUMBER"),
         ({"out": print, "write": "trn"}, "write: found 'trn'; expected one of 'scored', 'ranked',"),
     ],
 )

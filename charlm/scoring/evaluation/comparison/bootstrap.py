@@ -24,7 +24,7 @@ class Difference:
     """A difference of two perplexities, with the interval that holds it in 95 % of the draws.
 
     The ratio has an interval of its own: a draw that is hard for both has the larger difference.
-    All numbers are None where a perplexity is too large for a float, or a draw has no token.
+    Its numbers are None where a perplexity is too large for a float, or a draw has no token.
     """
 
     ppl: float | None  # first minus second: below 0 where the first is better
@@ -32,7 +32,7 @@ class Difference:
     high: float | None
     ratio_low: float | None  # of the first divided by the second
     ratio_high: float | None
-    first_better: float  # share of the draws
+    first_better: float  # share of the draws that have a token
 
 
 class PairedBootstrap:
@@ -54,7 +54,8 @@ class PairedBootstrap:
         with np.errstate(invalid="ignore"):  # infinity less infinity
             ppl = self._ppls_K[first] - self._ppls_K[second]
             drawn_B = self._ppls_BK[:, first] - self._ppls_BK[:, second]
-        first_better = float((self._ppls_BK[:, first] < self._ppls_BK[:, second]).mean())
+        is_better_B = self._ppls_BK[:, first] < self._ppls_BK[:, second]
+        first_better = float(is_better_B[~np.isnan(self._ppls_BK[:, first])].mean())
         if not (np.isfinite(ppl) and np.isfinite(drawn_B).all()):
             return Difference(None, None, None, None, None, first_better)
         ratios_B = self._ppls_BK[:, first] / self._ppls_BK[:, second]

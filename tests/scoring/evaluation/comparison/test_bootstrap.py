@@ -126,6 +126,9 @@ def test_draws_without_a_token_of_the_part_leave_no_interval() -> None:
     found = bootstrap(sums, np.array([2, 0]), samples=100, seed=1).difference(0, 1)
     assert (found.ppl, found.low, found.high) == (None, None, None)
     assert found.first_better == 0
+    # A quarter of the draws has no token, and none in which a system is the better one.
+    other = bootstrap(sums[::-1], np.array([2, 0]), samples=100, seed=1).difference(0, 1)
+    assert other.first_better == 1
 
 
 @pytest.mark.parametrize(("first", "second", "better"), [(0, 1, 0.0), (1, 0, 1.0), (0, 0, 0.0)])

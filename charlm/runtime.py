@@ -69,7 +69,8 @@ def keep_freed_memory() -> None:
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
-        library.mallopt(MMAP_THRESHOLD, 1 << 30)
+        if not library.mallopt(MMAP_THRESHOLD, 1 << 30):
+            library.mallopt(MMAP_THRESHOLD, 1 << 25)  # the most that glibc before 2.35 takes
         library.mallopt(TRIM_THRESHOLD, (1 << 31) - 1)
 
 

@@ -1,10 +1,12 @@
 """Device, precision and threads, as far as they can be tested without a GPU."""
 
+import ctypes
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -228,6 +230,20 @@ def test_what_torchs_libraries_read_is_set_unless_the_environment_says_it(
         env={**known, **environment},
     )
     assert done.stdout == f"{spins} {cbwr} False\n"
+
+
+def test_old_glibcs_keep_freed_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = {}
+
+    def mallopt(option: int, value: int) -> int:
+        if option == runtime.MMAP_THRESHOLD and value > 1 << 25:  # as before glibc 2.35
+            return 0
+        taken[option] = value
+        return 1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=mallopt))
+    runtime.keep_freed_memory()
+    assert taken.keys() == {runtime.TRIM_THRESHOLD, runtime.MMAP_THRESHOLD}
 
 
 def test_a_fork_of_a_process_with_several_threads_computes() -> None:

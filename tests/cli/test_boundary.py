@@ -133,6 +133,16 @@ def test_a_command_that_ends_well_has_status_0_and_an_untouched_stdout() -> None
     assert (result.exit_code, result.stdout, result.stderr) == (0, "[noise] é\n", "")
 
 
+def test_the_end_of_a_command_looks_for_no_cycles() -> None:
+    script = (
+        "import atexit, gc, sys, charlm.cli\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"  # the first runs last
+        "sys.argv = ['charlm', '--version']\ncharlm.cli.main()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "True"
+
+
 def start(body: str, **options: Any) -> "subprocess.Popen[str]":
     """The real program with a command `try` that runs `body`."""
     program = (

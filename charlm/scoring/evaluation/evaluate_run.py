@@ -15,7 +15,7 @@ from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import EVALUATION, Group, WorkerPool
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
-from charlm.runtime import autocast, pick_device, pick_precision
+from charlm.runtime import autocast, keep_freed_memory, pick_device, pick_precision
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
@@ -131,6 +131,7 @@ def _follow(group: Group, message: tuple[Path, str], *, device: torch.device) ->
 
 def _reader(run: LoadedRun, precision: str, *, is_metered: bool = True) -> BlockReader:
     """A reader for the run's model; it measures log Z of a model trained to be unnormalised."""
+    keep_freed_memory()
     criterion = run.settings["recipe"].get("criterion", {})
     # These criteria train scores that can be used without normalising them.
     if is_metered and criterion.get("type") in SELF_NORMALISED and run.model.output.has_scores:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
-from charlm.nbest.weights import parse_weights
 from charlm.options import Opt
 from charlm.scoring.rescoring.rescoring_options import OutputOptions
 
@@ -33,6 +32,8 @@ class ServeOptions(OutputOptions):
 
     def check(self) -> None:
         """Raises ConfigError for answers without destination or order, or a wrong weight."""
+        from charlm.nbest.weights import parse_weights
+
         if self.out is None:
             raise ConfigError("out: found None; expected a function that is given each answer")
         if not (self.has_models or self.weights or self.weight):

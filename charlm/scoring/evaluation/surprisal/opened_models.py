@@ -109,10 +109,11 @@ def _opened(
         require_no_torch(path, options)
         return ExportedBits(OnnxModel(path, threads=options.threads), name=name)
     from charlm.run.stored_weights import load_run
-    from charlm.runtime import pick_device, pick_precision, set_threads
+    from charlm.runtime import keep_freed_memory, pick_device, pick_precision, set_threads
     from charlm.scoring.evaluation.surprisal.run_bits import RunBits
 
     set_threads(options.threads)
+    keep_freed_memory()
     device = pick_device(options.device)
     precision = pick_precision(options.precision, device)
     run = load_run(path, device=device)

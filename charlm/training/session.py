@@ -36,7 +36,7 @@ from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan
 from charlm.training.plan_checks import check_texts, initial_run
-from charlm.training.ranks import ALONE, Ranks
+from charlm.training.ranks import Ranks
 from charlm.training.recipe.recipe import MOST
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
@@ -226,7 +226,7 @@ def trainer_of(
     inventory: Inventory,
     *,
     texts: dict[str, EncodedText],
-    ranks: Ranks = ALONE,
+    ranks: Ranks,
 ) -> tuple[Trainer, Settings]:
     """A trainer before its first step, and its model's settings with all defaults filled in."""
     if plan.device.index is not None:  # else each process would also use memory of the first GPU

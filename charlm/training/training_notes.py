@@ -46,11 +46,13 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
     for said in idle_settings(plan.changes, plan.settings):
         watcher.note(said)
     n_steps = recipe.epochs * len(trainer.batches)
+    sides = [recipe.schedule.side(epoch) for epoch in range(recipe.epochs)]
+    n_pretraining = len(sides) - sides.count("both")
     left_out = (
         _same_text(plan),
         _long_sums(trainer),
         recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
-        recipe.averaging.left_out(n_epochs=recipe.epochs),
+        recipe.averaging.left_out(n_epochs=recipe.epochs, n_pretraining=n_pretraining),
     )
     for said in filter(None, left_out):
         watcher.note(said)

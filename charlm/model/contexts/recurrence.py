@@ -119,7 +119,8 @@ def run_cell(
     training a number of the state keeps its old value with the given probability, in evaluation it
     takes the expectation; the output is computed from the memory before its zoneout.
     """
-    matrices = [_ready(m, noise.weight_drop, cell.training) for m in cell.matrices()]
+    thinned = (_thinned(m, noise.weight_drop, cell.training) for m in cell.matrices())
+    matrices = [_as_multiplied(m) for m in thinned]
 
     def times(number: int, h_BH: Tensor) -> Tensor:
         product_BG = functional.linear(h_BH, matrices[number])
@@ -141,9 +142,8 @@ def run_cell(
     return torch.stack(outputs), state
 
 
-def _ready(matrix: Tensor, rate: float, training: bool) -> Tensor:
-    """A matrix after weight drop, cast once here, since autocast would cast it at each step."""
-    matrix = _thinned(matrix, rate, training)
+def _as_multiplied(matrix: Tensor) -> Tensor:
+    """The matrix in its products' precision: cast once, since autocast would at each step."""
     kind = matrix.device.type
     if torch.is_autocast_enabled(kind):
         return matrix.to(torch.get_autocast_dtype(kind))
@@ -179,21 +179,15 @@ def run_fused(
     # Not len(), which gives a constant: a model exported to ONNX would then fit only that batch.
     if any(leaf.shape[0] != n_streams for leaf in state):
         raise ValueError(f"a state for {len(state[0])} streams; expected one for {n_streams}")
-    is_plain = bias_shift_G is None and not (layer.training and weight_drop)
+    weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
     if bf16_lstm.takes(layer, x_TBE):
-        weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
         h_TBH, *ends = bf16_lstm.run(x_TBE, state, weights=weights)
         after = [end[None] for end in ends]
     else:
         start = tuple(leaf[None].contiguous() for leaf in state)
         hx = start if len(start) > 1 else start[0]
-        if is_plain:
-            h_TBH, last = layer(x_TBE, hx)
-            after = list(last) if len(start) > 1 else [last]
-        else:
-            weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
-            call = getattr(torch._VF, layer.mode.lower())  # as torch's own layer
-            h_TBH, *after = call(x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False)
+        call = getattr(torch._VF, layer.mode.lower())  # as torch's own layer
+        h_TBH, *after = call(x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False)
     return h_TBH, tuple(leaf[0].to(before.dtype) for leaf, before in zip(after, state, strict=True))
 
 
@@ -215,7 +209,7 @@ def run_masked(
         layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G
     )
     x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h)
-    weight_GH = _ready(on_state, 0.0, layer.training)
+    weight_GH = _as_multiplied(on_state)
     h_TBH, c_BH = masked_lstm(x_TBG, state, weight_GH=weight_GH, keep_TB=keep_TB)
     return h_TBH, (h_TBH[-1], c_BH)
 
@@ -224,8 +218,7 @@ def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | No
     """The weights on input and state, and their biases, with the noise and shift of a chunk."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights: list[Tensor] = [layer.get_parameter(name) for name in names]
-    if weight_drop:
-        weights[1] = _thinned(weights[1], weight_drop, layer.training)
+    weights[1] = _thinned(weights[1], weight_drop, layer.training)
     if bias_shift_G is not None:
         weights[3] = weights[3] + bias_shift_G
     return weights

@@ -51,8 +51,8 @@ class VocabularyVectors:
 
     def of_all(self) -> Tensor:
         """The vectors of all words, shape (V, E)."""
-        if isinstance(self.encoder, WordLookup) and self.free is None:
-            return self.encoder.table.weight  # no copy, so as fast as a softmax
+        if isinstance(self.encoder, WordLookup):
+            return self._with_free(self.encoder.table.weight)  # no copy, so as fast as a softmax
         if torch.is_grad_enabled() or self.encoder.training:
             if self.encoder.training:
                 self._kept = None  # frees its memory for activations
@@ -74,8 +74,6 @@ class VocabularyVectors:
         return functional.embedding(where_K, vectors)
 
     def _all_encoded(self) -> Tensor:
-        if isinstance(self.encoder, WordLookup):
-            return self.encoder.table.weight
         device = self._weights()[0].device
         if self._forms is None or self._forms.words_N.device != device:
             forms = self._form_table().forms(np.arange(self.inventory.n_words)).to(device)

@@ -35,13 +35,8 @@ class Position:
         return int(best_record(self.history)["epoch"]) if self.history else 0
 
     @property
-    def valid_ppls(self) -> list[float]:
-        """The validation perplexity after each finished epoch."""
-        return [record["valid_ppl"] for record in self.history]
-
-    @property
     def complete_ppls(self) -> list[float]:
-        """The same of the epochs that trained the complete model, after pre-training."""
+        """The validation perplexities of the epochs that trained the complete model."""
         return [each["valid_ppl"] for each in self.history if PRETRAINING not in each]
 
 

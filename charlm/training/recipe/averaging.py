@@ -30,7 +30,7 @@ class Averaging:
         """The share of the new weights in an average of `n_averaged` earlier steps."""
         return 1.0
 
-    def left_out(self, *, n_epochs: int) -> str:
+    def left_out(self, *, n_epochs: int, n_pretraining: int) -> str:
         """A note if no step can be averaged in so many epochs; "" if one can."""
         return ""
 
@@ -83,8 +83,8 @@ class NonMonotonic(Averaging):
     def weight(self, n_averaged: int) -> float:
         return 1.0 / (n_averaged + 1)
 
-    def left_out(self, *, n_epochs: int) -> str:
-        first = self.window + 3
+    def left_out(self, *, n_epochs: int, n_pretraining: int) -> str:
+        first = n_pretraining + self.window + 3
         if n_epochs >= first:
             return ""
         return (

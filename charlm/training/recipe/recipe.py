@@ -97,7 +97,7 @@ class Recipe:
     averaging: Averaging
     batching: StreamBatching | SentenceBatching
 
-    def batch_size_for(self, text: EncodedText, *, n_processes: int = 1) -> int:
+    def batch_size_for(self, text: EncodedText, *, n_processes: int) -> int:
         """The batch size that 0 stands for: a multiple of 8 with about `STEPS` steps an epoch.
 
         It lies between `FEWEST` and `MOST`, and processes get equal shares. Few large steps learn

@@ -303,7 +303,7 @@ def test_a_validation_after_replays_reads_the_vectors_of_the_new_weights(
     for _ in range(2):
         trainer.run_epoch(lambda: False)
     vectors._kept = None
-    assert trainer.position.valid_ppls[-1] == trainer.validate()
+    assert trainer.position.complete_ppls[-1] == trainer.validate()
 
 
 def wide(trainer: Trainer) -> Any:

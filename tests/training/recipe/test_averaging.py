@@ -50,11 +50,17 @@ def test_nt_asgd_tells_how_many_epochs_it_needs_at_least(window: int) -> None:
     worse_and_worse = [float(epoch) for epoch in range(20)]
     averaging = NonMonotonic(window=window)
     first = next(n for n in range(20) if averaging.begins(worse_and_worse[:n])) + 1
-    assert averaging.left_out(n_epochs=first) == ""
-    assert averaging.left_out(n_epochs=first - 1) == (
+    assert averaging.left_out(n_epochs=first, n_pretraining=0) == ""
+    assert averaging.left_out(n_epochs=first - 1, n_pretraining=0) == (
         f"no weights are averaged: with recipe.averaging.window={window} epoch {first} is the "
         f"first that can be, and --epochs is {first - 1}"
     )
+
+
+def test_epochs_of_pre_training_do_not_count_towards_the_first_averaged_one() -> None:
+    averaging = NonMonotonic(window=5)
+    assert "epoch 12 is the first" in averaging.left_out(n_epochs=11, n_pretraining=4)
+    assert averaging.left_out(n_epochs=12, n_pretraining=4) == ""
 
 
 def test_nt_asgd_is_the_mean_of_all_weights_since_it_began() -> None:

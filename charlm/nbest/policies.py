@@ -2,8 +2,7 @@
 
 `<s>` and `</s>` are removed from the ends of a sentence and counted; inside it they are an error. A
 feature that is not a finite number is an error that names the utterance, or is replaced by the
-worst finite value of its list and counted. An id may occur only once; an id that becomes the name
-of a file must stay within its folder.
+worst finite value of its list and counted. An id may occur only once.
 """
 
 import re
@@ -161,17 +160,3 @@ def with_finite_features(
     return tuple(
         replace(each, features=found) for each, found in zip(hypotheses, features, strict=True)
     )
-
-
-def safe_name(key: str, place: str) -> str:
-    """`key`, checked for use as the name of a file.
-
-    Raises:
-        DataError: it is empty, leaves its folder, or holds control characters.
-    """
-    if key in ("", ".", "..") or "/" in key or CONTROL.search(key):
-        raise DataError(
-            f"{place}: the id {key[:80]!r} cannot be the name of a file; expected one without "
-            "slashes and control characters; rename it"
-        )
-    return key

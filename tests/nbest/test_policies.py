@@ -14,7 +14,6 @@ from charlm.nbest.policies import (
     is_number,
     number,
     plain_words,
-    safe_name,
     with_finite_features,
 )
 
@@ -82,21 +81,6 @@ def test_the_worst_is_the_smallest_finite_number_of_the_list() -> None:
     values = [math.inf, -2.0, math.nan, -7.0, -math.inf, -1e31, 1e308]  # squares would overflow
     filled = finite([{"am": value} for value in values], on_nan="worst")
     assert [each["am"] for each in filled] == [-7.0, -2.0, *[-7.0] * 5]
-
-
-@pytest.mark.parametrize("key", ["", ".", "..", "../a", "/etc/a", "a/b", "a\0", "a\nb", "\udc80"])
-def test_an_id_that_would_leave_its_folder_is_refused(key: str) -> None:
-    with pytest.raises(DataError) as caught:
-        safe_name(key, "here")
-    assert str(caught.value) == (
-        f"here: the id {key!r} cannot be the name of a file; expected one without slashes and "
-        "control characters; rename it"
-    )
-
-
-@pytest.mark.parametrize("key", ["sw-1", "a b", "...", "ž", ".a"])
-def test_other_ids_are_names(key: str) -> None:
-    assert safe_name(key, "here") == key
 
 
 @pytest.mark.parametrize("option", NOT_FOR_ALL)

@@ -10,7 +10,6 @@ batch-transcription-get.
 
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.json_lists import (
-    Candidate,
     JsonFormat,
     Record,
     RecordContent,
@@ -18,7 +17,7 @@ from charlm.nbest.formats.json_lists import (
     first_keys,
     within,
 )
-from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
+from charlm.nbest.formats.json_values import Json, said_id
 
 SHORT = ("NBest", "Lexical", "Confidence")
 BATCH = ("nBest", "lexical", "confidence")
@@ -51,11 +50,5 @@ class AzureFormat(JsonFormat):
         array, text, confidence = BATCH if BATCH[0] in record.value else SHORT
         if array not in record.value:
             return None
-        candidates = []
-        for i, (each, where) in enumerate(record.objects(array, member=text, what="some")):
-            scores = scores_of(each, confidence, where=where)
-            if confidence in scores:
-                scores = {"confidence": scores.pop(confidence), **scores}
-            words = words_in(each.get(text), f"{where}: {text!r}")
-            candidates.append(Candidate((array, i), words, scores))
-        return RecordContent(said_id(record.value, record.place), candidates)
+        found = record.candidates(array, text=text, score=confidence, what="some")
+        return RecordContent(said_id(record.value, record.place), found)

@@ -7,8 +7,8 @@ bonus for length); its parts are not written. The whole file is in memory, since
 import re
 
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
-from charlm.nbest.formats.json_values import optional_words, scores_of, words_in
+from charlm.nbest.formats.json_lists import JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.formats.json_values import optional_words
 
 MARKS = re.compile(r"<(?:sos/)?eos>|<blank>")
 
@@ -29,14 +29,8 @@ class Espnet1Format(JsonFormat):
     def block(self, record: Record, source: Source) -> RecordContent:
         expected = "the hypotheses of ESPnet's recognition"
         found = record.objects("output", member="rec_text", what=expected)
-        candidates = [
-            Candidate(
-                ("output", i),
-                recognised(words_in(each.get("rec_text"), f"{where}: 'rec_text'")),
-                scores_of(each, "score", where=where),
-            )
-            for i, (each, where) in enumerate(found)
-        ]
+        hypotheses = record.candidates("output", text="rec_text", score="score", what=expected)
+        candidates = [each._replace(words=recognised(each.words)) for each in hypotheses]
         references = (optional_words(each, "text", place=where) for each, where in found)
         reference = next((words for words in references if words is not None), None)
         return RecordContent(record.required_key(), candidates, reference)

@@ -8,7 +8,6 @@ sure to have one) and `words`. Other members, such as `resultEndTime`, are kept.
 
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.json_lists import (
-    Candidate,
     JsonFormat,
     Record,
     RecordContent,
@@ -16,7 +15,7 @@ from charlm.nbest.formats.json_lists import (
     first_keys,
     within,
 )
-from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
+from charlm.nbest.formats.json_values import Json, said_id
 
 
 class GoogleFormat(JsonFormat):
@@ -44,16 +43,9 @@ class GoogleFormat(JsonFormat):
     def block(self, record: Record, source: Source) -> RecordContent | None:
         if "alternatives" not in record.value:
             return None
-        candidates = [
-            Candidate(
-                ("alternatives", i),
-                words_in(each.get("transcript", ""), where),
-                scores_of(each, "confidence", where=where),
-            )
-            for i, (each, where) in enumerate(
-                record.objects("alternatives", member="transcript", what="some")
-            )
-        ]
+        candidates = record.candidates(
+            "alternatives", text="transcript", score="confidence", what="some", lacking=""
+        )
         if not all(each.features.get("confidence", 0) > 0 for each in candidates):
             for each in candidates:
                 each.features["confidence"] = 0.0

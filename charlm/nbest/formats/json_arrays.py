@@ -73,7 +73,8 @@ class ArraysFormat(JsonFormat):
     def block(self, record: Record, source: Source) -> RecordContent:
         texts = self.texts(record)
         features = self._features(record, len(texts)) if texts else []
-        may_lack = source.allow_missing and record.value.get(self.score_array) is None
+        scores = record.value.get(self.score_array)
+        may_lack = scores == [] or (source.allow_missing and scores is None)
         if source.length_penalty and texts and not may_lack:
             record.array(self.score_array, what="the scores that were divided by the length")
             lengths = self.lengths(record, len(texts))
@@ -98,6 +99,8 @@ class ArraysFormat(JsonFormat):
         for name, value in record.value.items():
             if not isinstance(value, list) or not SCORES.search(name):
                 continue
+            if name == self.score_array and not value:
+                continue  # the decoder was not asked for scores
             if name != self.score_array and any(isinstance(each, list) for each in value):
                 continue  # of tokens, as transition_scores
             if len(value) != n:

@@ -19,7 +19,9 @@ from charlm.nbest.formats.json_values import (
     dumped,
     escaped,
     parsed,
+    scores_of,
     string,
+    words_in,
 )
 from charlm.nbest.formats.templates import by_rank
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
@@ -85,6 +87,23 @@ class Record(NamedTuple):
                 raise DataError(f"{where}: found no object; expected one with {member!r}")
             objects.append((each, where))
         return objects
+
+    def candidates(
+        self, name: str, *, text: str, score: str, what: str, lacking: Json = None
+    ) -> "list[Candidate]":
+        """The hypotheses in an array of objects; `lacking` stands for a text that is not there.
+
+        Raises:
+            DataError: as `objects`; a text or score that is none.
+        """
+        return [
+            Candidate(
+                (name, i),
+                words_in(each.get(text, lacking), f"{where}: {text!r}"),
+                scores_of(each, score, where=where),
+            )
+            for i, (each, where) in enumerate(self.objects(name, member=text, what=what))
+        ]
 
 
 class Unfolded(NamedTuple):

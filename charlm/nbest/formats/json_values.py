@@ -158,9 +158,9 @@ def optional_words(value: JsonObject, name: str, *, place: str) -> tuple[str, ..
 
 
 def scores_of(value: JsonObject, name: str, *, where: str) -> dict[str, float]:
-    """The score of this name and that of an earlier rescoring, if they are there."""
+    """The score of this name, in lower case, and that of an earlier rescoring, if there."""
     return {
-        each: score_in(value[each], f"{where}: {each!r}")
+        each.lower(): score_in(value[each], f"{where}: {each!r}")
         for each in (name, FEATURE)
         if each in value
     }

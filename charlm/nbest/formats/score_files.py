@@ -18,7 +18,7 @@ from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
-from charlm.nbest.policies import LN10, number, only, plain_words, safe_name, score_text
+from charlm.nbest.policies import CONTROL, LN10, number, only, plain_words, score_text
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS, filled
 from charlm.text.io.files import display_name
 from charlm.text.io.paths import PACKED
@@ -171,7 +171,11 @@ def files_of(folder: str | Path) -> dict[str, Path]:
     for path in sorted(path for path in Path(folder).iterdir() if not path.name.startswith(".")):
         if not path.is_file():
             raise DataError(f"{path}: is no file; expected a folder of files, one an utterance")
-        key = safe_name(utterance_of(path.name), str(folder))
+        key = utterance_of(path.name)
+        if CONTROL.search(key):
+            raise DataError(
+                f"{folder}: the id {key[:80]!r} holds a control character; expected none; rename it"
+            )
         if key in files:
             raise DataError(f"{path}: found the id {key!r} of {files[key]} too; expected one file")
         files[key] = path

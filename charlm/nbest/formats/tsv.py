@@ -17,6 +17,7 @@ from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, Template
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
+from charlm.nbest.repairs import Notices, filled
 from charlm.text.io.paths import is_pipe
 from charlm.text.io.table_lines import (
     IDS,
@@ -79,7 +80,8 @@ class TsvFormat(TemplateFormat):
         only(source, self.name, "columns")
         with lines_of(source) as lines:
             rows = self._rows(lines, source, _sample(source, lines))
-            yield from ListBuilder(source, name=lines.name).lists(rows)
+            for found in ListBuilder(source, name=lines.name).lists(rows):
+                yield _whole(found, source.notices) if source.allow_missing else found
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         original, there = hypothesis.original, at.original
@@ -177,6 +179,13 @@ def _require_one_order(said: Sequence[str], header: Fields, *, place: str) -> No
             f"{place}: the header names {','.join(header)}, and --columns (or the file of weights) "
             f"{','.join(said)}; expected one order; give --columns as the header has it"
         )
+
+
+def _whole(nbest: NbestList, notices: Notices) -> NbestList:
+    """The list with a value for each feature of the table, also where it has none itself."""
+    cells = nbest.hypotheses[0].original
+    assert isinstance(cells, _Cells)
+    return filled(nbest, [name for _, name, _ in cells.columns.features], notices=notices)
 
 
 def _sample(source: Source, lines: Lines) -> tuple[str, ...]:

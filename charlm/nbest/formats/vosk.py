@@ -5,8 +5,8 @@ be tuned. Results follow each other, on one line or on many; Vosk gives utteranc
 """
 
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
-from charlm.nbest.formats.json_values import said_id, scores_of, words_in
+from charlm.nbest.formats.json_lists import JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.formats.json_values import said_id
 
 
 class VoskFormat(JsonFormat):
@@ -29,13 +29,5 @@ class VoskFormat(JsonFormat):
         if "partial" in record.value:
             return None
         expected = "one; let the recogniser give several (SetMaxAlternatives)"
-        found = record.objects("alternatives", member="text", what=expected)
-        candidates = [
-            Candidate(
-                ("alternatives", i),
-                words_in(each.get("text"), f"{where}: 'text'"),
-                scores_of(each, "confidence", where=where),
-            )
-            for i, (each, where) in enumerate(found)
-        ]
-        return RecordContent(said_id(record.value, record.place), candidates)
+        found = record.candidates("alternatives", text="text", score="confidence", what=expected)
+        return RecordContent(said_id(record.value, record.place), found)

@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from math import log
 
-import jiwer
-from jiwer.transforms import ReduceToListOfListOfWords
+from rapidfuzz.distance import Levenshtein
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, weighted
@@ -231,13 +230,10 @@ def _is_known(score: WordLogProbs, place: int | None) -> bool:
 
 def _aligned(first: Sequence[str], second: Sequence[str]) -> list[tuple[int | None, int | None]]:
     """Pairs of aligned places; None where only the other text has a word."""
-    split = ReduceToListOfListOfWords()
-    found = jiwer.process_words([" ".join(first)], [" ".join(second)], split, split)
     pairs: list[tuple[int | None, int | None]] = []
-    for chunk in found.alignments[0]:
+    for part in Levenshtein.opcodes(first, second):
         pairs += zip_longest(
-            range(chunk.ref_start_idx, chunk.ref_end_idx),
-            range(chunk.hyp_start_idx, chunk.hyp_end_idx),
+            range(part.src_start, part.src_end), range(part.dest_start, part.dest_end)
         )
     return pairs
 

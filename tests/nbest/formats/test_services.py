@@ -89,6 +89,16 @@ def test_whispers_tokens_are_read_as_text_and_its_scores_as_sums(read) -> None:
     assert found == [("we naïve", {"score": -3.0}), ("we", {"score": -0.25})]
 
 
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_scores_that_whisper_was_not_asked_for_are_no_features(penalty, read, write) -> None:
+    result = {"sequences": [["Ġwe"], ["Ġno"]], "sequences_ids": [[1], [2]], "scores": []}
+    form, text = Ctranslate2Format(), json.dumps(result) + "\n"
+    lists = read(form, text, length_penalty=penalty)
+    assert said(lists) == [[("we", {}), ("no", {})]]
+    assert write(form, lists) == text
+    assert json.loads(write(form, lists, scores=[(-9, -3)]))["charlm"][-1] == -3
+
+
 def test_lengths_that_no_tokens_tell_are_asked_for_or_read(read) -> None:
     result = {"sequences": ["we know", "we"], "scores": [-0.5, -0.25], "no_speech_prob": 0.1}
     form = Ctranslate2Format()

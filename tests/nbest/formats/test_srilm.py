@@ -105,7 +105,7 @@ def test_a_folder_with_something_else_in_it_is_refused(name: str, folder: Path) 
     messages = {
         "sw-1.gz": "found the id 'sw-1' of ",
         "sub": "is no file; expected a folder of files, one an utterance",
-        "a\nb": r"the id 'a\nb' cannot be the name of a file; expected one without slashes",
+        "a\nb": r"the id 'a\nb' holds a control character; expected none; rename it",
     }
     if name == "sub":
         (folder / name).mkdir()

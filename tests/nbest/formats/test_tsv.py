@@ -365,3 +365,9 @@ def test_a_csv_row_says_so(read) -> None:
 def test_whole_numbers_that_do_not_count_from_0_or_1_are_a_feature(read) -> None:
     found = read(TsvFormat(), "u\t35\ta\nu\t70\tb\nv\t35\tc\n")
     assert features_of(found) == [[{"c2": 35.0}, {"c2": 70.0}], [{"c2": 35.0}]]
+
+
+def test_a_column_that_the_first_list_lacks_is_filled_in_like_that_of_a_later_one(read) -> None:
+    text = "id\tam\ttext\nu2\tNA\twe\nu1\t-3\twe\n"
+    lists = read(TsvFormat(), text, allow_missing=True)
+    assert [each.hypotheses[0].features["am"] for each in lists] == [0.0, -3.0]

@@ -1,9 +1,20 @@
-"""`python -m charlm`: the same program as the script `charlm`, for when the script is not in PATH.
+"""The program, as the script `charlm` and as `python -m charlm`, for when that is not in PATH.
 
 Nothing may happen on import, because processes that torch starts import this file as well.
 """
 
-from charlm.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while the commands are imported is one line, too."""
+    try:
+        from charlm.cli import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("charlm: interrupted\n")
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.run.exported_folder import is_exported
-from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS, load_info
+from charlm.run.folder import LOG, MODEL, RUN, RUNS, is_unfinished, load_info
 from charlm.run.which import VARIABLE, last_written, which_run
 from charlm.text.io.lines import read_lines
 
@@ -70,4 +70,4 @@ def state_of(run: Path) -> str:
     """How far a run has come: finished, unfinished, or without weights."""
     if not (run / MODEL).is_file():
         return "without weights"
-    return "unfinished" if (run / ENCODED).exists() else "finished"
+    return "unfinished" if is_unfinished(run) else "finished"

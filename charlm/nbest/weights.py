@@ -22,7 +22,10 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import read_json, write_json
 
 FORMAT = 1
-OF_THE_TUNING = "; expected what the weights were tuned with, models by --model, --lm or --old-lm"
+OF_THE_TUNING = (
+    "; expected what the weights were tuned with: models by --model, --lm or --old-lm, columns of "
+    "a table without a header by --columns"
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Origin:
     # What models knew of earlier lists; empty: nothing; None: the file does not say.
     history: str | None = None
     spelled_by: tuple[str, ...] = ()  # the scorers that spelled; empty: none, or it does not say
+    unknown: float | None = None  # share of the words; None: the file does not say
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -49,6 +53,7 @@ class Origin:
             "lists": self.lists.to_dict(),
             **({} if self.history is None else {"history": self.history}),
             **({"spelled_by": list(self.spelled_by)} if self.spelled_by else {}),
+            **({} if self.unknown is None else {"unknown": self.unknown}),
         }
 
 
@@ -208,9 +213,10 @@ def load_weights(path: str | Path) -> Weights:
     if not Path(path).is_file():
         raise DataError(f"{path}: no such file; expected weights, as charlm tune writes them")
     content = read_json(path)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    is_object = isinstance(content, dict)
+    if not is_object or content.get("format") != FORMAT or "weights" not in content:
         raise DataError(f"{path}: not a file of weights; expected one that charlm tune wrote")
-    values = _parse_numbers(content.get("weights"), "weights are", path=path)
+    values = _parse_numbers(content["weights"], "weights are", path=path)
     mixture = _parse_numbers(content.get("mixture", {}), "mixture is", path=path)
     origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
     text = Normalisation.from_dict(content["text"], str(path)) if "text" in content else None
@@ -250,10 +256,12 @@ def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
     ):
         error = float(tuned["error"])
         spelled, history = tuned.get("open_vocabulary", False), tuned.get("history")
-        names = tuned.get("spelled_by", [])
-        if isinstance(spelled, bool) and isinstance(history, str | None) and _are_names(names):
+        names, unknown = tuned.get("spelled_by", []), tuned.get("unknown")
+        is_share = unknown is None or (_is_number(unknown) and 0 <= unknown <= 1)
+        is_whole = isinstance(spelled, bool) and isinstance(history, str | None)
+        if is_whole and is_share and _are_names(names):
             facts = (tuned["metric"], error, tuned["seed"], tuned["charlm"], lists)
-            return Origin(*facts, spelled, history, tuple(names))
+            return Origin(*facts, spelled, history, tuple(names), unknown)
     raise DataError(
         f"{path}: tuned is {shown(tuned)}; expected how the weights were tuned, as charlm tune "
         "writes it"

@@ -35,9 +35,8 @@ def save_card(
     lines = [
         f"# {info.arch} on {info.corpus['name']}",
         "",
-        f"Validation perplexity {shown_ppl(ppl)} after epoch {best['epoch']} "
-        f"({len(history)} of {recipe['epochs']} trained){said}, {reading}, fp32. "
-        "For test figures run `charlm eval`.",
+        f"Validation perplexity {shown_ppl(ppl)} after epoch {best['epoch']}{said}, {reading}, "
+        "fp32. For test figures run `charlm eval`.",
         "",
         "| what | value |",
         "|---|---|",
@@ -75,6 +74,7 @@ def _rows(
         ("precision, device", f"{info.precision}, {info.device}"),
         *([("begun from", begun)] if init else []),
         *([("speller", _speller(speller))] if speller else []),
+        ("trained", f"{len(history)} of {info.settings['recipe']['epochs']} epochs"),
         ("time", f"{total_seconds(history):,.0f} s"),
         ("versions", ", ".join(f"{k} {v}" for k, v in versions.items())),
         ("command", f"`{command}`"),

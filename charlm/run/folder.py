@@ -64,6 +64,11 @@ class RunInfo(ShortRepr):
         write_json(folder / RUN, asdict(self))
 
 
+def is_unfinished(run: Path) -> bool:
+    """Whether a run's training can go on: encoded text is removed when it is finished."""
+    return (run / ENCODED).exists()
+
+
 def wrong_field(kind: type, value: Mapping[str, Any]) -> str | None:
     """The first field of a dataclass that is missing in a JSON object or has another type there.
 

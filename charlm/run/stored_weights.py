@@ -140,7 +140,10 @@ def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path)
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The open file, and its JSON."""
     if not path.is_file():
-        raise DataError(f"{path}: no such file; the run has no checkpoint yet, or is damaged")
+        raise DataError(
+            f"{path}: no such file; the run has finished no epoch yet (go on with `charlm train "
+            "--resume`), or is damaged"
+        )
     try:  # the header is read here, a tensor's dtype only where the tensor is read
         with name_in_utf8(path) as name, safe_open(name, framework="pt") as file:
             meta = parse_json((file.metadata() or {}).get(META, "null"), str(path))

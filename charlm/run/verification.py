@@ -16,7 +16,6 @@ from charlm.model.language_model import LanguageModel
 from charlm.run.folder import (
     CARD,
     CURVE,
-    ENCODED,
     LOG,
     MODEL,
     RESUME,
@@ -24,6 +23,7 @@ from charlm.run.folder import (
     SPELLER_WEIGHTS,
     VOCABULARY,
     RunInfo,
+    is_unfinished,
     load_info,
     load_resumable,
 )
@@ -209,7 +209,7 @@ class _Files:
 
     @property
     def _is_unfinished(self) -> bool:
-        return (self.folder / ENCODED).exists()
+        return is_unfinished(self.folder)
 
 
 def _without_warning(record: object) -> object:

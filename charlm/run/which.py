@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS
+from charlm.run.folder import LOG, MODEL, RUN, RUNS, is_unfinished
 
 VARIABLE = "CHARLM_MODEL"
 
@@ -26,8 +26,7 @@ def which_run(
     if not newest_allowed:
         raise ConfigError(f"no model was said; {named} or set {VARIABLE}")
     weighted = [path.parent for path in RUNS.glob(f"*/{MODEL}")]
-    # Encoded text is removed when a training is finished.
-    found = [run for run in weighted if (run / RUN).is_file() and not (run / ENCODED).exists()]
+    found = [run for run in weighted if (run / RUN).is_file() and not is_unfinished(run)]
     if not found:
         raise ConfigError(
             f"no model was said and {RUNS}/ holds no finished one; train one, or {named} or set "

@@ -133,6 +133,18 @@ def test_a_command_that_ends_well_has_status_0_and_an_untouched_stdout() -> None
     assert (result.exit_code, result.stdout, result.stderr) == (0, "[noise] é\n", "")
 
 
+def test_ctrl_c_while_the_commands_are_imported_is_one_line() -> None:
+    script = (
+        "import sys, charlm.__main__ as program\n"
+        "class Finder:\n    def find_spec(self, name, *_):\n"
+        "        if name == 'charlm.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\nprogram.main()\n"
+    )
+    command = [sys.executable, "-c", script]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (130, "charlm: interrupted\n")
+
+
 def test_the_end_of_a_command_looks_for_no_cycles() -> None:
     script = (
         "import atexit, gc, sys, charlm.cli\n"

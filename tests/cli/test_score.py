@@ -39,7 +39,7 @@ def timeless(text: str) -> str:
 TOLD = """\
 lists: 2, 5 hypotheses, 9 words; format tsv; T s
 words: 0.00% changed by the model's text rules, 22.22% unknown to the model
-most frequent unknown: Dog 1, bird 1
+most frequent unknown: Dog (1), bird (1)
 empty hypotheses: 1, scored as the end of a sentence
 texts that their list had before: 1, scored once
 sharing: 2.00 tokens a prefix
@@ -181,7 +181,7 @@ def test_scores_of_words_and_costs_by_kaldis_script_are_of_the_same_sum() -> Non
 def test_an_endless_unknown_word_is_not_told_to_its_end() -> None:
     Path("a.txt").write_text("x" * 5000 + "\n")
     told = ask("a.txt", "--model", "exp/first").stderr.splitlines()
-    assert f"most frequent unknown: {'x' * 60} 1" in told
+    assert f"most frequent unknown: {'x' * 60} (1)" in told
 
 
 def test_of_several_models_it_is_told_whose_score_is_written() -> None:
@@ -204,7 +204,7 @@ def test_capitals_that_the_model_does_not_know_are_pointed_out() -> None:
 def test_characters_that_nobody_sees_are_shown_in_unknown_words() -> None:
     Path("a.txt").write_text("t\xadhe c\xadat\na d\xadog s\xadat\n")
     told = ask("a.txt", "--model", "exp/first").stderr
-    assert "most frequent unknown: t<00AD>he 1, c<00AD>at 1" in told
+    assert "most frequent unknown: t<00AD>he (1), c<00AD>at (1)" in told
     assert "unseen characters: " in told
     assert "t<00AD>he > the" in told
 

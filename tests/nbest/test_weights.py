@@ -16,7 +16,9 @@ from charlm.nbest.weights import Origin, Weights, load_weights, parse_weights, r
 TABLE = FeatureTable(("am", "nn"), np.array([[-10.0, -6.0], [-8.0, -7.0], [-8.0, -7.0]]))
 NBEST = NbestList("u", tuple(Hypothesis((word,), {}, "x:1") for word in "abc"))
 PRINT = Fingerprint(2, "ab", ("0a", "0b"))
-ORIGIN = Origin("wer|case:mixed", 0.125, 7, "0.1.0", PRINT, history="--context previous")
+ORIGIN = Origin(
+    "wer|case:mixed", 0.125, 7, "0.1.0", PRINT, history="--context previous", unknown=0.25
+)
 
 
 def test_a_total_is_the_weighted_sum_and_a_feature_without_weight_has_no_say() -> None:
@@ -96,7 +98,8 @@ def test_a_file_that_weighs_an_unknown_feature_is_named_and_how_models_come(tmp_
         parse_weights(path, ["mm=1"], known=["am", "words"])
     assert str(error.value) == (
         f"{path}: weight 'nn': no such feature; this list has am, words; "
-        "expected what the weights were tuned with, models by --model, --lm or --old-lm"
+        "expected what the weights were tuned with: models by --model, --lm or --old-lm, columns "
+        "of a table without a header by --columns"
     )
 
 
@@ -118,7 +121,8 @@ def test_two_overrides_of_one_weight_are_refused() -> None:
     [
         ("[]", "not a file of weights; expected one that charlm tune wrote"),
         ('{"format": 2, "weights": {}}', "not a file of weights"),
-        ('{"format": 1}', "weights are None; expected an object of numbers"),
+        ('{"format": 1}', "not a file of weights; expected one that charlm tune wrote"),
+        ('{"format": 1, "weights": null}', "weights are None; expected an object of numbers"),
         ('{"format": 1, "weights": {"nn": "1"}}', "expected an object of numbers"),
         ('{"format": 1, "weights": {"nn": true}}', "expected an object of numbers"),
         ('{"format": 1, "weights": {"nn": 1e31}}', "expected an object of numbers"),

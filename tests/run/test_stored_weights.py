@@ -205,5 +205,6 @@ def test_a_missing_file_or_a_folder_in_its_place_is_one_line(path: Path, make: A
         with pytest.raises(DataError) as caught:
             read(path)
         assert str(caught.value) == (
-            f"{path}: no such file; the run has no checkpoint yet, or is damaged"
+            f"{path}: no such file; the run has finished no epoch yet (go on with `charlm train "
+            "--resume`), or is damaged"
         )

@@ -6,10 +6,13 @@ from charlm.errors import first_few
 from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import TunedWeight
+from charlm.nbest.weights import Origin
+from charlm.scoring.rescoring.hypothesis_text import TextCounts
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
+FEW = 10  # unknown words, which any text may have
 OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
 
 
@@ -158,13 +161,21 @@ def _on_recordings(result: RescoringResult) -> list[str]:
     return notes
 
 
+def _is_foreign(text: TextCounts, *, origin: Origin | None) -> bool:
+    """Whether many words are unknown, and more than when the weights were tuned."""
+    expected = 0.0 if origin is None else origin.unknown
+    if expected is None or text.n_unknown < FEW:
+        return False
+    return text.share_unknown > max(FOREIGN, 2 * expected)
+
+
 def _on_vocabulary(result: RescoringResult) -> list[str]:
     """On unknown words that win because all of them have the probability of `<unk>`."""
     weights, n_wins = result.weights, result.counts.n_unknown_wins
     if isinstance(result, TuneResult):
         n_wins = 0  # the counts are those of the search's initial weights
     notes = []
-    origin = weights and weights.origin
+    origin = weights.origin if weights else None
     if origin and result.scorers and origin.spelled != bool(result.spelled):
         was, now = ("spelled", "<unk>") if origin.spelled else ("<unk>", "spelled")
         notes.append(
@@ -173,12 +184,13 @@ def _on_vocabulary(result: RescoringResult) -> list[str]:
             "open-vocabulary"
         )
     text = result.text
-    ranks = weights and not origin and any(weights.values.get(name) for name in result.scorers)
-    if ranks and result.counts.n_choices and text.n_unknown > FOREIGN * text.n_read:
+    ranks = weights and any(weights.values.get(name) for name in result.scorers)
+    if ranks and result.counts.n_choices and _is_foreign(text, origin=origin):
+        before = f" ({origin.unknown:.0%} in the tuning)" if origin else ""
         notes.append(
-            f"{text.n_unknown / text.n_read:.0%} of the words are unknown to the model, which is "
-            "of another domain: a ranking by it may do harm; expected a model of such text, or "
-            "weights that charlm tune finds"
+            f"{text.share_unknown:.0%} of the words are unknown to the model{before}, which is of "
+            "another domain: a ranking by it may do harm; expected a model of such text, or "
+            f"weights that charlm tune finds{' with this model' if origin else ''}"
         )
     if n_wins and not result.spelled and not (weights and weights.values.get(OOV)):
         by_speller = "spell them (--open-vocabulary; charlm train --resume --speller gives a run "

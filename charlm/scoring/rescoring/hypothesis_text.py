@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from charlm.nbest.unknown_words import LIST_RULES, Remedy, explained
 from charlm.text.corpus.labels import labels_read
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.tokens import N_SHOWN
+from charlm.text.corpus.tokens import N_SHOWN, share
 from charlm.text.io.lines import split_words
 
 MOST_COUNTED = 1 << 20  # unknown words; beyond it the rarest are forgotten
@@ -34,6 +34,11 @@ class TextCounts:
     by_rule: Counter[str] = field(default_factory=Counter)  # of these: hyphens, punctuation, map
     n_unknown: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def share_unknown(self) -> float:
+        """The share of the words read that the model does not know."""
+        return share(self.n_unknown, self.n_read)
 
     def remedies(self, is_known: Known) -> tuple[Remedy, ...]:
         """The options that would make many of the most frequent unknown words known."""

@@ -18,7 +18,7 @@ from charlm.nbest.weights import ListLayout, Weights
 from charlm.options import keywords, require_one_stdin
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
-from charlm.scoring.rescoring.pipeline import ScoredList
+from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
 from charlm.scoring.rescoring.result import TuneResult, history_of, what_was_done
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
@@ -75,7 +75,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         spelled_by=scorers.spelled,
         history=history_of(pipeline.counts, scorers.adaptation),
     )
-    weights = _recorded(tuned.weights, form, run=run, options=options, scorers=scorers)
+    weights = _recorded(tuned.weights, form, pipeline=pipeline, options=options, scorers=scorers)
     if isinstance(form, LatticeLists):
         weights = _of_lattices(weights, [nbest for nbest, _ in scored], references=references)
     done = what_was_done(
@@ -91,16 +91,18 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
 
 
 def _recorded(
-    weights: Weights, form: Format, *, run: ListRun, options: TuneOptions, scorers: Scorers
+    weights: Weights, form: Format, *, pipeline: Pipeline, options: TuneOptions, scorers: Scorers
 ) -> Weights:
     """The weights with how lists of this format were read, and by what."""
+    assert weights.origin is not None  # they are tuned
     penalty = options.length_penalty
     is_said = options.column_names or options.format != "auto" or penalty
-    is_said = is_said or run.notices.may_be_means  # a length penalty of 0 says something, too
+    is_said = is_said or pipeline.notices.may_be_means  # a length penalty of 0 says something, too
     name = form.form if isinstance(form, LatticeLists) else form.name  # as --format has it
     layout = ListLayout(name, options.column_names, penalty) if is_said else None
     return replace(
         weights,
+        origin=replace(weights.origin, unknown=pipeline.rescorer.text.counts.share_unknown),
         text=scorers.text_rules,
         raw=options.raw,
         unnormalised=options.unnormalised,

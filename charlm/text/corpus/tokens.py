@@ -59,7 +59,7 @@ def share(part: int, whole: int) -> float:
 def shown_counts(words: Counter[str]) -> str:
     """The most frequent words with their counts, in a line."""
     most = words.most_common(N_SHOWN)
-    return ", ".join(f"{visible(f'{word:.60}')} {count}" for word, count in most)
+    return ", ".join(f"{visible(f'{word:.60}')} ({count})" for word, count in most)
 
 
 def visible(word: str) -> str:

@@ -27,9 +27,10 @@ def written(path: Path, **options: object) -> str:
     return "".join(pieces)
 
 
-def tuned(folder: Path, *, spelled: bool) -> Path:
+def tuned(folder: Path, *, spelled: bool, unknown: float | None = None) -> Path:
     path = folder / f"{spelled}.json"
-    origin = Origin("wer", 0.1, 0, "0.1", Fingerprint(1, "ab", ("00",)), spelled)
+    prints = Fingerprint(1, "ab", ("00",))
+    origin = Origin("wer", 0.1, 0, "0.1", prints, spelled, unknown=unknown)
     Weights({"nn": 1.0}, origin).save(path)
     return path
 
@@ -42,12 +43,31 @@ def test_lists_are_spelled_where_the_run_has_a_speller(spelled_run: Path, lists:
 
 def test_lists_of_another_domain_are_not(spelled_run: Path, lists: Path) -> None:
     foreign = lists.with_name("foreign.tsv")
-    foreign.write_text("id\ttext\nu\ta zz\nu\tyy b\n")
+    foreign.write_text("id\ttext\n" + "u\ta zz\nu\tyy b\n" * 5)
     found = written(foreign, model=spelled_run)
     assert found == written(foreign, model=spelled_run, open_vocabulary=False)
     result = charlm.score(foreign, model=spelled_run, threads=1)
     assert result.spelled == ()
     assert advice_on(result)[0].startswith("50% of the words are unknown to the model")
+
+
+def test_one_unknown_word_does_not_make_lists_those_of_another_domain(
+    spelled_run: Path, lists: Path
+) -> None:
+    lists.write_text("id\ttext\nu\ta b\nu\ta zz\n")
+    result = charlm.score(lists, model=spelled_run, open_vocabulary=False, threads=1)
+    assert not any("domain" in each for each in advice_on(result))
+
+
+@pytest.mark.parametrize(("unknown", "is_told"), [(0.05, True), (0.4, False), (None, False)])
+def test_weights_of_another_model_are_told_by_what_it_does_not_know(
+    spelled_run: Path, lists: Path, tmp_path: Path, unknown: float | None, is_told: bool
+) -> None:
+    lists.write_text("id\ttext\n" + "u\ta zz\nu\tyy b\n" * 5)
+    weights = tuned(tmp_path, spelled=False, unknown=unknown)
+    result = charlm.score(lists, model=spelled_run, weights=weights, threads=1)
+    told = "50% of the words are unknown to the model (5% in the tuning), which is of another"
+    assert any(each.startswith(told) for each in advice_on(result)) is is_told
 
 
 def test_plain_sentences_are_not_unless_it_is_said(spelled_run: Path, tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ def verdict(
     """A sentence on each model (Kneser–Ney, the mixture, training), then one on the best two."""
     if n_sentences < FEW_SENTENCES or not members:
         return ()
-    from charlm.run.history import history_of  # needs torch, which Kneser-Ney alone does without
+    from charlm.run.folder import is_unfinished  # needs torch; Kneser-Ney alone does without
+    from charlm.run.history import history_of
 
     sentences = []
     judged_in: dict[State, None] = {}
@@ -44,7 +45,10 @@ def verdict(
             parts.append(_mixed(found[mixture, baseline], gain=f"the mixture gains on {baseline}"))
         else:
             parts.append(_mixed(found[mixture, member.name], gain="the mixture gains another"))
-        if is_still_falling([record["valid_ppl"] for record in history_of(member.path)]):
+        history = history_of(member.path)
+        if is_unfinished(member.path):
+            parts.append(f"its training is unfinished, after epoch {len(history)}: --resume it")
+        elif is_still_falling([record["valid_ppl"] for record in history]):
             parts.append("its validation was still falling: train longer")
         sentences.append(f"verdict, state {state}: {'; '.join(parts)}")
     names = [member.name for member in members]

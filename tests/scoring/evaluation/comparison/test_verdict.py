@@ -156,3 +156,11 @@ def test_a_training_falls_still_if_its_last_epoch_gained_half_a_per_cent(
     (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in lines))
     (told,) = sentence(tmp_path, BETTER, GAIN, BETTER)
     assert told.endswith("its validation was still falling: train longer") is falls
+
+
+def test_a_model_whose_training_was_stopped_is_said_to_be_unfinished(tmp_path: Path) -> None:
+    (tmp_path / "encoded").mkdir()
+    epoch = {"epoch": 1, "train_ppl": 300.0, "valid_ppl": 140.0, "n_tokens": 9, "seconds": 1.0}
+    (tmp_path / "log.jsonl").write_text(json.dumps(epoch) + "\n")
+    (said,) = sentence(tmp_path, WORSE, BETTER, GAIN)
+    assert said.endswith("; its training is unfinished, after epoch 1: --resume it")

@@ -242,7 +242,7 @@ def test_what_there_is_to_mind_is_noted(
 ) -> None:
     notes = measure(text_of(tmp_path, "zz a zz <unk>"), run).notes
     assert notes[0].startswith("run-random: 3 of 4 words (75.0%) are unknown: their surprisal is")
-    assert notes[1] == "run-random: most frequent unknown: zz 2, <unk> 1"
+    assert notes[1] == "run-random: most frequent unknown: zz (2), <unk> (1)"
     assert "trained with its state carried over sentence ends" in notes[2]
     path = text_of(tmp_path, "a b")
     (note,) = measure(path, run, lm=[arpa_of(run)], context="document").notes

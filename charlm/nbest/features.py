@@ -5,6 +5,7 @@ it. The sum is computed feature by feature, not as a matrix product: equal rows 
 are equal to the last bit, or ties would go unnoticed.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from charlm.nbest.hypotheses import LARGEST, NbestList
 Floats = npt.NDArray[np.float64]
 
 AM, WORDS, OOV = "am", "words", "oov"
+UNNAMED = re.compile("c[0-9]+")  # a column of numbers in a table without a header
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,11 @@ def require_known(
     where = f"{place}: " if place else ""
     for name in names:
         if name not in known:
+            column = next(filter(UNNAMED.fullmatch, known), None)
+            hint = f"; {column} is a column without a name, which --columns gives" if column else ""
             raise ConfigError(
-                f"{where}weight {name!r}: no such feature; this list has {', '.join(known)}{remedy}"
+                f"{where}weight {name!r}: no such feature; this list has {', '.join(known)}"
+                f"{hint}{remedy}"
             )
 
 

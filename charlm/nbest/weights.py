@@ -22,10 +22,7 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import read_json, write_json
 
 FORMAT = 1
-OF_THE_TUNING = (
-    "; expected what the weights were tuned with: models by --model, --lm or --old-lm, columns of "
-    "a table without a header by --columns"
-)
+OF_THE_TUNING = "; expected what the weights were tuned with, models by --model, --lm or --old-lm"
 
 
 @dataclass(frozen=True)

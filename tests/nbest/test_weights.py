@@ -98,9 +98,14 @@ def test_a_file_that_weighs_an_unknown_feature_is_named_and_how_models_come(tmp_
         parse_weights(path, ["mm=1"], known=["am", "words"])
     assert str(error.value) == (
         f"{path}: weight 'nn': no such feature; this list has am, words; "
-        "expected what the weights were tuned with: models by --model, --lm or --old-lm, columns "
-        "of a table without a header by --columns"
+        "expected what the weights were tuned with, models by --model, --lm or --old-lm"
     )
+
+
+def test_a_weight_that_a_table_without_a_header_lacks_asks_for_columns() -> None:
+    message = "list has c3, nn; c3 is a column without a name, which --columns gives$"
+    with pytest.raises(ConfigError, match=message):
+        parse_weights(None, ["am=1"], known=["c3", "nn"])
 
 
 @pytest.mark.parametrize(

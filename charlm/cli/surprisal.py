@@ -33,7 +33,7 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
         bool,
         Opt(
             "Judge minimal pairs instead: BLiMP's JSON lines, or a table with two columns of "
-            "sentences."
+            "sentences; the accuracy of a term, and of all, is the mean over its sets."
         ),
     ] = False
     layout: Annotated[
@@ -50,8 +50,9 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     number of tokens that the model reads for the word, whether they are known, the length (code
     points in NFC), the count in the training text and the Zipf value (of the rarest token: log10 of
     its occurrences in a billion words), and the surprisal under each model, summed over the tokens.
-    An unknown word has the surprisal of <unk>, which is not to be compared: leave it out (column
-    known), or have it spelled (--open-vocabulary). R (read.delim) and pandas (sep="\\t") read it.
+    An unknown word has the count 0, even if it occurs there, and the surprisal of <unk>, which is
+    not to be compared: leave it out (column known), or have it spelled (--open-vocabulary). R
+    (read.delim) and pandas (sep="\\t") read it.
     Missing values are NA: for pandas to keep a word that is spelled NA, give it
     keep_default_na=False and na_values={"surprisal": "NA"}. --json also has the surprisal of the
     sentences' ends.

@@ -52,6 +52,7 @@ POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u0
 # Look-alike letters, where a letter of one script has crept into a word of another.
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
+AGAINST = f"{SENTENCES}, or call its columns id and ref in a first line"
 UNICODE_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 TURKISH = Normalisation(unicode="none", lower=True, dotless_i=True)
@@ -287,7 +288,7 @@ def _sentences(
         lines: Iterable[tuple[int, str]] = ((line.number, line.text) for line in source.lines)
         form = form_alone(enumerate(head, 1), name=name)
         if form != "csv":
-            refuse_csv_lines(head, path, expected=f"{SENTENCES}, or write a header above it")
+            refuse_csv_lines(head, path, expected=AGAINST)
         if form:
             lines = texts_of([*lines], form, name=name)
         yield from (plain_words(text, f"{name}:{number}") for number, text in lines)

@@ -3,6 +3,7 @@
 from charlm.model.contract import Encoder
 from charlm.text.corpus.sentences import corpus_normalisation
 from charlm.text.corpus.split import SUMMARY
+from charlm.text.corpus.tokens import UNK
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.loop.trainer import Trainer
@@ -50,6 +51,7 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
     n_pretraining = len(sides) - sides.count("both")
     left_out = (
         _same_text(plan),
+        _mostly_unknown(trainer),
         _long_sums(trainer),
         recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
         recipe.averaging.left_out(n_epochs=recipe.epochs, n_pretraining=n_pretraining),
@@ -66,6 +68,18 @@ def _same_text(plan: Plan) -> str:
     return (
         "valid.txt is the same text as train.txt, so that its perplexity also falls where the "
         "model learns by heart; put other sentences into valid.txt"
+    )
+
+
+def _mostly_unknown(trainer: Trainer) -> str:
+    """A note if most of what a run learns to predict is `<unk>`; else ""."""
+    ids, n_words = trainer.batches.source.text.ids, trainer.inventory.n_words
+    n_unknown = int(((ids == UNK) | (ids >= n_words)).sum())
+    if 2 * n_unknown <= len(ids):
+        return ""
+    return (
+        f"{n_unknown / len(ids):.0%} of train.txt is <unk> in this vocabulary: another case or "
+        "language?"
     )
 
 

@@ -147,6 +147,12 @@ def test_references_that_go_on_as_something_else_are_refused(
     assert unknown_words(inventory, [tmp_path / "t"]).n_tokens == 4
 
 
+def test_a_table_is_told_which_names_its_columns_want(inventory: Inventory, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("item,cond,sentence\n1,a,the cat\n1,b,the Cat\n")
+    with pytest.raises(DataError, match="quotes, or call its columns id and ref in a first line$"):
+        unknown_words(inventory, [tmp_path / "t"])
+
+
 def test_all_of_standard_input_is_read(
     inventory: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

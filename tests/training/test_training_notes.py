@@ -60,6 +60,21 @@ def test_a_text_of_which_no_word_is_kept_is_told(
     assert notes[0].startswith("no word but <unk>: none occurs twice in train.txt; ")
 
 
+def test_a_vocabulary_of_another_language_is_told(
+    train_toy: Callable[..., Any], toy_corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "capitals").mkdir()
+    for split in ("train", "valid"):
+        text = (toy_corpus / f"{split}.txt").read_text()
+        (tmp_path / "capitals" / f"{split}.txt").write_text(text.upper())
+    inventory_of([["the", "cat"]] * 2).save(tmp_path / "vocab.json")
+    notes: list[str] = []
+    train_toy(data=tmp_path / "capitals", vocab=tmp_path / "vocab.json", notes=notes)
+    assert re.fullmatch(
+        r"\d+% of train.txt is <unk> in this vocabulary: another case or language\?", notes[-1]
+    )
+
+
 def test_a_validation_on_the_training_text_is_told_once(
     train_toy: Callable[..., Any], toy_corpus: Path, tmp_path: Path
 ) -> None:
@@ -399,7 +414,8 @@ def test_a_vocabulary_of_other_text_rules_than_the_corpus_is_said(
     raw = tmp_path / "raw.txt"
     raw.write_text((toy_corpus / "train.txt").read_text().upper())
     prep(raw, out=tmp_path / "lowered", lower=True)
-    inventory_of([["a", "b"]], min_count=1).save(tmp_path / "v.json")
+    words = (tmp_path / "lowered" / "train.txt").read_text().split()
+    inventory_of([words], min_count=1).save(tmp_path / "v.json")
     notes: list[str] = []
     train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, notes=notes)
     assert notes == [
@@ -413,7 +429,8 @@ def test_a_vocabulary_of_the_corpus_own_rules_says_nothing(
 ) -> None:
     prep(toy_corpus / "train.txt", out=tmp_path / "lowered", lower=True)
     rules = Normalisation(lower=True)
-    inventory_of([["a", "b"]], min_count=1, normalisation=rules).save(tmp_path / "v.json")
+    words = (tmp_path / "lowered" / "train.txt").read_text().split()
+    inventory_of([words], min_count=1, normalisation=rules).save(tmp_path / "v.json")
     notes: list[str] = []
     train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, notes=notes)
     assert notes == []

@@ -92,8 +92,10 @@ def _write(
             (colour,) = scale.to_rgba(np.array([bits]))
             box = {"facecolor": colour, "linewidth": 0, "boxstyle": "round,pad=0.2"}
         weight = "bold" if bits is None else "normal"
-        left = max(0.0, WIDTH - x - width) if from_right else x
-        text = axes.text(left, y, shown, parse_math=False, fontsize=SIZE, bbox=box, weight=weight)
+        edge, side = (WIDTH - x, "right") if from_right else (x, "left")
+        text = axes.text(
+            edge, y, shown, parse_math=False, fontsize=SIZE, bbox=box, weight=weight, ha=side
+        )
         text.set_in_layout(False)  # for a word near the edge the axes would shrink below the words
         x += width + SPACE
     return y + LINE + GAP

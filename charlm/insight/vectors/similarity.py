@@ -68,7 +68,7 @@ def _read_pairs(path: str | Path, reader: Reader) -> list[ScoredPair]:
             one, other = (reader.try_to_read(word) for word in fields[:2])
             pairs.append(((one, other), score))
         elif len(fields) < 3 or pairs or has_heading:
-            found = repr(fields[2]) if len(fields) > 2 else f"{len(fields)} fields"
+            found = repr(fields[2] if len(fields) > 2 else line)
             raise DataError(
                 f"{name}:{number}: found {found:.60}; expected word, word, score{csv_hint(line)}"
             )

@@ -77,14 +77,21 @@ class Reader:
             raise ConfigError(
                 f"word {form!r}: not in the vocabulary of {self.run.path}, which does "
                 f"not read spellings; expected one of its {inventory.n_words:,} words, or a run "
-                "with a character encoder"
+                f"with a character encoder{self._case_hint(word)}"
             )
         if self._letters.isdisjoint(form):
             raise ConfigError(
                 f"word {form!r}: the model of {self.run.path} knows none of its characters; "
                 f"expected a spelling in the {len(self._letters)} that it knows"
+                f"{self._case_hint(word)}"
             )
         return ReadWord(word, form, UNK, is_known=False)
+
+    def _case_hint(self, word: str) -> str:
+        """What a message adds about a word that is known in lower case."""
+        inventory = self.run.inventory
+        token = token_of(word, inventory.normalisation, raw=self.raw, lower=True)
+        return f"; it knows {token!r}, in lower case" if token in inventory.word_ids else ""
 
     def try_to_read(self, word: str) -> ReadWord | None:
         """As `read`, but None for a word that cannot be read."""

@@ -164,7 +164,7 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
     if sample.names:
         raise DataError(
             f"{where}: is a folder that no format of lists knows; expected the one that a "
-            "recogniser wrote, or a file of lists; name a file in it"
+            "recogniser wrote, or a file of lists; name a file or folder in it"
         )
     _refuse_json(sample, where=where)
     firsts = [split_words(line)[0] for line in sample.lines if split_words(line)]
@@ -202,7 +202,9 @@ def _refuse_json(sample: Sample, *, where: str) -> None:
             f"{where}:{error.lineno}: not valid JSON ({error.msg} at column {error.colno}); "
             "expected lists of hypotheses; mend it, or write it again"
         ) from None
-    record = value[0] if isinstance(value, list) else value
+    record = value
+    while isinstance(record, list) and record:
+        record = record[0]
     members = ", ".join(map(repr, record)) if isinstance(record, dict) else ""
     raise DataError(
         f"{where}: found JSON whose first object has {members or 'no member':.80}; expected a "

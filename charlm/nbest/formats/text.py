@@ -12,6 +12,7 @@ from charlm.nbest.policies import plain_words
 from charlm.text.corpus.labels import BRACED
 from charlm.text.io.lines import split_words
 
+JSON_ARRAYS = re.compile(r'\[+["{]')  # of arrays too, as beams and pipelines give them
 IN_PARENTHESES = re.compile(r"\([^()]+\)")  # sclite's ids stand so behind the words
 LOOKED_AT = 1000  # sentences that are checked for an id at the beginning
 
@@ -29,7 +30,7 @@ class TextFormat(ScoreFileFormat):
     def claims(self, sample: Sample) -> bool:
         """No TAB, no `|||`, no JSON at the start, and first words mostly without digit or `(`."""
         lines = [line for line in sample.lines if line.strip(" \t")]
-        if not lines or lines[0].startswith(('["', "[{", "NBestList")):
+        if not lines or lines[0].startswith("NBestList") or JSON_ARRAYS.match(lines[0]):
             return False
         if lines[0].startswith("{") and not BRACED.match(lines[0]):
             return False

@@ -80,8 +80,8 @@ class CountedBleu(Bleu):
         lengths = references.get(nbest.id, ())
         if not lengths or not all(map(COUNT.fullmatch, lengths)):
             raise DataError(
-                f"list {nbest.id!r}: lengths of references are {' '.join(lengths)!r:.60}; "
-                "expected whole numbers of up to 9 digits between blanks"
+                f"list {nbest.id!r}: lengths of references are {' '.join(lengths)[:60]!r}; "
+                "expected whole numbers of up to 9 digits between blanks; texts want --metric bleu"
             )
         wanted = sorted(map(int, lengths))
         return np.array([self._row(each, wanted) for each in nbest.hypotheses], np.int64)

@@ -8,7 +8,7 @@ from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.nbest.weights import Origin
 from charlm.scoring.rescoring.hypothesis_text import TextCounts
-from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
+from charlm.scoring.rescoring.result import RescoringResult, ScoreResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
@@ -22,6 +22,7 @@ def advice_on(result: RescoringResult) -> list[str]:
     return [
         *_on_words(result.notices),
         *_on_weights(result),
+        *_on_metric(result),
         *_on_means(result),
         *_on_order(result),
         *_on_recordings(result),
@@ -73,6 +74,19 @@ def _on_weights(result: RescoringResult) -> list[str]:
         f"THE RECOGNISER'S SCORES COUNT NOTHING: ranked by {', '.join(ranking)} alone, without "
         f"{', '.join(idle)} of the lists; charlm tune finds weights, --weight sets one"
     ]
+
+
+def _on_metric(result: RescoringResult) -> list[str]:
+    """On rates of another kind than those that the weights were tuned to lower."""
+    report = result.report if isinstance(result, ScoreResult) else None
+    origin = result.weights and result.weights.origin
+    if not (report and origin):
+        return []
+    measured, tuned = (each.metric.partition("|")[0] for each in (report, origin))
+    if measured != "wer" or tuned == "wer":  # others are measured where they are asked for
+        return []
+    name = "counted-bleu" if origin.metric.startswith("bleu|counted|") else tuned
+    return [f"the rates are WER, but the weights were tuned for {tuned.upper()}: --metric {name}"]
 
 
 def _on_means(result: RescoringResult) -> list[str]:

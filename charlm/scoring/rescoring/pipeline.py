@@ -217,8 +217,10 @@ class Pipeline:
                 yield self._finished(scored)
 
     def as_it_is(self) -> "Pipeline":
-        """A copy that later lists leave alone, but for the counts of words and of repairs."""
-        rescorer = replace(self.rescorer, memory=copy(self.rescorer.memory))
+        """A copy that later lists leave alone, but for which words are unknown and for repairs."""
+        text = copy(self.rescorer.text)
+        text.counts = replace(text.counts)
+        rescorer = replace(self.rescorer, text=text, memory=copy(self.rescorer.memory))
         counts = replace(self.counts, texts=[*self.counts.texts])
         return replace(self, rescorer=rescorer, counts=counts)
 

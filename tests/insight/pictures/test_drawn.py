@@ -403,7 +403,12 @@ def test_a_sentence_runs_from_the_right_where_its_first_letter_does(subject: Sub
         axes, [("1", 1.0), ("\u0645\u0627", 1.0), ("</s>", 1.0)], y=0.0, scale=ScalarMappable()
     )
     one, word, end = (text.get_position()[0] for text in axes.texts[-3:])
-    assert sentences.WIDTH > one > word > end > sentences.WIDTH / 2
+    assert sentences.WIDTH == one > word > end > sentences.WIDTH / 2
+    figure.set_dpi(DOTS_PER_INCH)
+    figure.draw_without_rendering()
+    box = axes.texts[-3].get_bbox_patch()
+    assert box is not None
+    assert box.get_window_extent().x1 < figure.bbox.width  # was cut there
 
 
 def test_signs_between_words_from_the_right_open_to_the_left(subject: Subject) -> None:

@@ -226,6 +226,12 @@ def test_lower_case_is_that_of_the_runs_language(run_of: RunOf, raw: bool) -> No
             "word 'zz': the model of toy knows none of its characters; expected a spelling in the "
             "3 that it knows",
         ),
+        (
+            ["A"],
+            {},
+            "word 'A': the model of toy knows none of its characters; expected a spelling in the "
+            "3 that it knows; it knows 'a', in lower case",
+        ),
         (["a\nb"], {"raw": True}, "word 'a\\nb': is read as 2 words (a, b); expected one word"),
         (["a-,b"], {}, "word 'a-,b': is read as 4 words (a, -, ,, b); expected one word"),
     ],

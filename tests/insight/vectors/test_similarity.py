@@ -96,7 +96,7 @@ def test_headings_comments_blanks_and_further_columns_are_read_over(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\n", "p:1: found 2 fields; expected word, word, score"),
+        ("a\tb\n", "p:1: found 'a\\tb'; expected word, word, score"),
         ("a b 1\na c high\n", "p:2: found 'high'; expected word, word, score"),
         ("a b 1\na c 1_0\n", "p:2: found '1_0'; expected word, word, score"),
         ("one two three\nanother two three\n", "p:2: found 'three'; expected word, word, score"),

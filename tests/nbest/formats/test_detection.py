@@ -172,6 +172,8 @@ def test_a_line_that_is_not_as_those_above_it_is_named(
             "a.json: found JSON whose first object has 'instruction', 'input', 'output'; expected",
         ),
         ([f'{{"a": {"1" * 5000}}}'], "a.json: found JSON whose first object has 'a'; expected"),
+        (['[[{"a": "b c"}, {"a": "d"}]]'], "a.json: found JSON whose first object has 'a'; expec"),
+        (['[["a b", null, -1]]'] * 2, "a.json: found JSON whose first object has no member; exp"),
         (["[[1], [2]]"], "a.json: found JSON whose first object has no member; expected a format"),
         (["[", *['{"a": 1},'] * 5000], "a.json: found the beginning of no format"),  # cut, perhaps
         (['{"text": "' + "a b " * 5000], "a.json: found the beginning of no format"),

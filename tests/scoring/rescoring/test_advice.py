@@ -50,6 +50,23 @@ def test_a_tuned_weight_that_speaks_against_itself_is_named_with_what_to_do(
     assert all(each.startswith(beginning) and remedy in each for each in found)
 
 
+@pytest.mark.parametrize(("tuned_for", "measured", "n"), [("bleu", "wer", 1), ("wer", "cer", 0)])
+def test_weights_tuned_for_another_rate_than_is_reported_are_told(
+    tmp_path: Path, tuned_for: str, measured: str, n: int
+) -> None:
+    for name in ("dev", "test"):
+        text = f"{name}1\t-1\ta b c d e\n{name}1\t-2\ta b c d f\n"
+        (tmp_path / name).write_text(text)
+        (tmp_path / f"{name}.ref").write_text(f"{name}1\ta b c d f\n")
+    weights = tmp_path / "w.json"
+    said: Any = {"columns": "id,am,text"}
+    charlm.tune(tmp_path / "dev", refs=tmp_path / "dev.ref", metric=tuned_for, out=weights, **said)
+    told = charlm.score(
+        tmp_path / "test", refs=tmp_path / "test.ref", metric=measured, weights=weights, **said
+    )
+    assert sum("tuned for" in each for each in advice.advice_on(told)) == n
+
+
 @pytest.mark.parametrize(
     ("ids", "by_sentence", "beginnings"),
     [

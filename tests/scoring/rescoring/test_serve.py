@@ -174,6 +174,7 @@ def test_a_wrong_line_counts_as_an_error_and_not_as_a_list(
     monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{wrong}\n".encode()))
     result = charlm.serve(model=run, out=lambda text: None)
     assert (result.counts.n_lists, result.n_errors, result.source) == (1, 1, "-")
+    assert result.text.n_hypotheses == len(json.loads(GOOD)["hyps"])
 
 
 def test_a_broken_packed_stream_ends_the_service(

@@ -23,6 +23,10 @@ class ConfigError(CharlmError):
     """An option, preset or model part does not exist or does not fit."""
 
 
+class UnknownPartError(ConfigError, DataError):
+    """A model part of an option or of a run.json is not known to this program."""
+
+
 class TrainingError(CharlmError):
     """Training cannot start or go on: NaN, a locked run, or a run that already exists."""
 

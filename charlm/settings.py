@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, UnknownPartError
 
 Settings = dict[str, Any]
 
@@ -127,7 +127,7 @@ def _named_part(family: Family, settings: Any, place: str) -> tuple[str, Callabl
         raise ConfigError(f"{noun}: parts nested more than {MAX_DEPTH} deep; expected fewer")
     name = settings["type"]
     if name not in family.table:
-        raise ConfigError(
+        raise UnknownPartError(
             f"unknown {noun} {shown(name)}; {hint(name, family.table)}"
             f"expected one of {', '.join(family.table)}"
         )

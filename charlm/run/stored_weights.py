@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError, DataError, UnknownPartError
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import (
@@ -290,6 +290,10 @@ def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> La
     try:
         with without_memory():
             model, _ = build_model(settings, inventory)
+    except UnknownPartError as error:
+        raise UnknownPartError(
+            f"{folder / RUN}: {error}; a part of one's own is known to programs that add it"
+        ) from None
     except ConfigError as error:
         raise DataError(f"{folder / RUN}: {error}") from None
     return model

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError, DataError, UnknownPartError
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import (
     CARD,
@@ -124,7 +124,10 @@ class _Files:
     def description(self) -> str:
         load_resumable(self.folder)
         settings = self.info.settings
-        self.shapes = empty_model(self.folder, settings=settings, inventory=self._words())
+        try:
+            self.shapes = empty_model(self.folder, settings=settings, inventory=self._words())
+        except UnknownPartError as error:
+            raise _UncheckedError(str(error).removeprefix(f"{self.folder / RUN}: ")) from None
         return "its settings make a model"
 
     def model(self) -> str:
@@ -153,7 +156,7 @@ class _Files:
         n_epochs = len(recorded_history(path))
         self._words()
         if self.shapes is None:
-            raise _UncheckedError(f"not compared, since {RUN} fits no more")
+            raise _UncheckedError(f"not compared, since {RUN} makes no model")
         check_header(self.shapes, path, prefix="model.")
         tensors, meta = read_tensors(path)
         own = {name: tensors[f"model.{name}"] for name in self.shapes.state_dict()}

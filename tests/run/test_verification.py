@@ -216,6 +216,15 @@ def test_what_needs_the_vocabulary_is_not_blamed_for_it(copied_run: Path) -> Non
     assert found[MODEL] == (True, "epoch 1, sha256 as recorded")
 
 
+def test_a_part_that_this_program_does_not_know_is_no_damage(copied_run: Path) -> None:
+    changed(RUN, lambda value: value["settings"]["encoder"].update(type="letter-bag"))(copied_run)
+    assert verified(copied_run).misfits == ()
+    state, why = found_in(copied_run)[RUN]
+    assert state is None and why.startswith("unknown encoder 'letter-bag'; expected one of word, ")
+    assert why.endswith("; a part of one's own is known to programs that add it")
+    assert found_in(copied_run)[RESUME] == (None, "not compared, since run.json makes no model")
+
+
 @pytest.mark.parametrize("kind", ["a cut checkpoint", "a checkpoint without a position"])
 def test_the_log_is_not_blamed_for_the_checkpoint(copied_run: Path, kind: str) -> None:
     DAMAGES[kind][0](copied_run)

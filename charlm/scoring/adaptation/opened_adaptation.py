@@ -69,6 +69,7 @@ def opened_adaptation(
             tell(
                 f"{run.path}: no mean squared gradients ({SQUARES}): plain gradient steps; charlm "
                 "eval --adapt dynamic --data DIR makes them once, of the train.txt of the training"
+                f"{'' if train is None else f', which {train} is not'}"
             )
     found = Adaptation(mode, PLAIN if squares is None else Rates(), squares)
     if rates == CHOOSE:

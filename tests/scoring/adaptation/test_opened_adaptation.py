@@ -120,6 +120,7 @@ def test_squares_that_are_not_of_this_model_and_its_training_are_not_used(
     found = opened(run, mode="dynamic", rates="", data=other, tell=told.append)
     assert found and found.squares is None and found.rates == PLAIN
     assert "plain gradient steps" in told[0] and "squares=none" in found.shown
+    assert told[0].endswith(f"of the train.txt of the training, which {other / 'train.txt'} is not")
 
 
 def test_chosen_rates_are_kept_with_the_run_for_their_mode(

@@ -179,8 +179,8 @@ def test_the_perplexity_falls_and_the_epoch_and_the_training_stay(
     ]
     line = (tmp_path / "run" / CARD).read_text().splitlines()[2]
     assert line.startswith(
-        f"Validation perplexity {meta['valid_ppl']:.2f} after epoch {plain.best_epoch} (2 of 2 "
-        f"trained), with a softmax temperature of {meta['temperature']:.2f} set on it "
+        f"Validation perplexity {meta['valid_ppl']:.2f} after epoch {plain.best_epoch}, "
+        f"with a softmax temperature of {meta['temperature']:.2f} set on it "
         f"({plain.valid_ppl:.2f} without), state carried over 4 streams, fp32. "
     )
     told = train_toy("run", overrides=(*tiny, *CALM, *COOLED), resume=True)

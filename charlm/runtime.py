@@ -121,7 +121,7 @@ def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def own_modes() -> AbstractContextManager[object]:
-    """Computing as if the caller were neither in torch's inference mode nor in autocast.
+    """Computing as if the caller had no inference mode, autocast or default device of torch's.
 
     What a model keeps from one call to the next must not depend on the modes of the first.
     """
@@ -129,8 +129,11 @@ def own_modes() -> AbstractContextManager[object]:
     # Another thread of the program may be importing torch, which has these functions then or not.
     in_autocast = getattr(torch, "is_autocast_enabled", None)
     is_inference = getattr(torch, "is_inference_mode_enabled", None)
-    if torch is None or not in_autocast or not is_inference:
+    default_device = getattr(torch, "get_default_device", None)
+    if torch is None or not in_autocast or not is_inference or not default_device:
         return stack
+    if default_device().type != "cpu":
+        stack.enter_context(torch.device("cpu"))
     if is_inference():
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.no_grad())  # leaving inference mode turns gradients on

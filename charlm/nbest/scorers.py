@@ -1,7 +1,9 @@
 """N-gram models, mixtures, and a user's own function as scorers."""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +152,8 @@ class FunctionScorer:
         Raises:
             DataError: a sentence for which the function does not give the expected numbers.
         """
-        answers = self.function(sentences)
+        with _no_gradients():
+            answers = self.function(sentences)
         if not isinstance(answers, Sequence | np.ndarray) or isinstance(answers, str):
             raise DataError(
                 f"scorer {self.name!r}: its function gives {type(answers).__name__}; expected a "
@@ -167,7 +170,8 @@ class FunctionScorer:
             if log_probs.shape != (len(words) + 1,) or np.isnan(log_probs).any():
                 raise DataError(
                     f"scorer {self.name!r}: {answer!r:.60} for a sentence of "
-                    f"{len(words)} words; expected {len(words) + 1} numbers, the last of its end"
+                    f"{len(words)} words; expected {len(words) + 1} numbers, the last of its end, "
+                    "and no NaN"
                 )
             results.append(WordLogProbs(log_probs, np.ones(len(words), np.bool_)))
         return results
@@ -175,6 +179,13 @@ class FunctionScorer:
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """None: every sentence stands on its own."""
         return None
+
+
+def _no_gradients() -> AbstractContextManager[object]:
+    """Torch's `no_grad` where torch is loaded: charlm has undone the caller's own."""
+    no_grad = getattr(sys.modules.get("torch"), "no_grad", nullcontext)
+    found: AbstractContextManager[object] = no_grad()
+    return found
 
 
 def _numbers(answer: object) -> LogProbs:

@@ -65,6 +65,16 @@ def test_a_mode_of_the_callers_does_not_outlive_its_block(
         np.testing.assert_array_equal(model.distribution(ours), plain.distribution(theirs))
 
 
+def test_a_default_device_of_the_callers_is_not_the_models(tiny_run: Path) -> None:
+    def found() -> object:
+        model = charlm.load(tiny_run, device="cpu")
+        return model.neighbours("catz", k=2), model.sample(2, seed=3, max_length=5)
+
+    expected = found()
+    with torch.device("meta"):  # as after torch.set_default_device
+        assert found() == expected
+
+
 @torch.no_grad()
 def slow_log10_probs(run_path: Path, words: list[str]) -> list[float]:
     """Word by word from the initial state, `</s>` fed in first, over all words at once."""

@@ -90,7 +90,7 @@ def test_weights_of_a_mixture_are_one_a_scorer_and_sum_to_one() -> None:
     [
         ([], "scorer 'own': 0 answers to 1 sentences; expected one each"),
         ([[1.0]], "expected 2 numbers, the last of its end"),
-        ([[math.nan, 1.0]], "expected 2 numbers, the last of its end"),
+        ([[math.nan, 1.0]], "expected 2 numbers, the last of its end, and no NaN"),
     ],
 )
 def test_a_function_must_answer_with_a_number_a_word(
@@ -105,6 +105,16 @@ def test_a_function_that_gives_no_numbers_is_one_line(answer: object) -> None:
     scorer = FunctionScorer(lambda sentences: answer)  # type: ignore[arg-type,return-value]
     with pytest.raises(DataError, match="scorer 'own': .*expected"):
         scorer.score([["a"]])
+
+
+def test_a_function_of_torch_is_called_without_gradients() -> None:
+    weights = torch.zeros(2, requires_grad=True)
+
+    def answer(sentences: object) -> Any:
+        return [weights - 1]
+
+    (found,) = FunctionScorer(answer).score([["a"]])
+    assert found.log_probs.tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize("kind", [torch.clone, list])

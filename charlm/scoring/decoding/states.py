@@ -84,7 +84,7 @@ class State:
             ConfigError: not a list of whole numbers, or one of them outside of 0 … N − 1.
         """
         try:
-            picked = np.array(indices)
+            picked = np.asarray(indices)
         except ValueError:  # nested lists of different lengths
             picked = np.array(None)
         if picked.ndim != 1 or (picked.dtype.kind not in "iu" and len(picked)):
@@ -244,8 +244,13 @@ class StatefulModel:
         """log P(spelling | <unk>) of unknown words if there is a speller, and 0 of all other words.
 
         Raises:
-            ConfigError: `<unk>:form` of a word that the vocabulary has.
+            ConfigError: not one flag for each word; `<unk>:form` of a word that the vocabulary has.
         """
+        if isinstance(words, str) or len(words) != len(known):
+            raise ConfigError(
+                f"words: found {words!r:.60} and {len(known)} flags; expected a list of words, "
+                "and one flag for each"
+            )
         if self.speller is None:
             return np.zeros(len(words))
         return self.speller.spelled(words, known)

@@ -30,12 +30,13 @@ class PrepOptions:
     valid: Annotated[str | Path | None, Opt("Raw text of the validation split.", "Splits")] = None
     test: Annotated[str | Path | None, Opt("Raw text of the test split.", "Splits")] = None
     split: Annotated[
-        str,
+        str | Sequence[float],
         Opt(
             "Shares of train, valid and test in the bytes of RAW, which is cut into contiguous "
             "blocks; ignored for a split whose file is given.",
             "Splits",
             metavar="A,B,C",
+            cli_type=str,
         ),
     ] = "90,5,5"
     lower: Annotated[bool, Opt("Convert to lower case.", "Normalisation")] = False

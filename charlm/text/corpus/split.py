@@ -53,14 +53,15 @@ class SplitCounts:
         return {"lines": self.lines, "words": self.words, "characters": self.characters}
 
 
-def parse_shares(text: str, *, given: Collection[str] = ()) -> dict[str, float]:
+def parse_shares(text: str | Sequence[float], *, given: Collection[str] = ()) -> dict[str, float]:
     """The shares of train, valid and test, in any unit; that of a split in `given` may be 0.
 
     Raises:
         ConfigError: not three positive numbers between commas.
     """
+    parts = text.split(",") if isinstance(text, str) else text
     try:
-        shares = dict(zip(SPLITS, map(float, text.split(",")), strict=True))
+        shares = dict(zip(SPLITS, map(float, parts), strict=True))
     except ValueError:
         shares = dict.fromkeys(SPLITS, 0.0)
     are_shares = all(n > 0 or (n == 0 and split in given) for split, n in shares.items())

@@ -206,6 +206,8 @@ def test_no_rows_are_rows_too(load: Load) -> None:
         (lambda m, s: m.start(-1), "n: found -1; expected 0 to 16777216"),
         (lambda m, s: m.start(10**12), "n: found 1000000000000; expected 0 to 16777216"),
         (lambda m, s: m.step(s, "ab"), "words: found 1; expected 2"),
+        (lambda m, s: m.spelled("zz", [False]), "words: found 'zz' and 1 flags; expected a list"),
+        (lambda m, s: m.spelled(["zz"], [False] * 2), "words: found ['zz'] and 2 flags; expect"),
         (lambda m, s: m.step(s, ["<unk>:a", "b"]), "found '<unk>:a', and the run's vocabulary has"),
     ],
 )
@@ -216,6 +218,11 @@ def test_what_makes_no_sense_is_one_line(
     with pytest.raises(ConfigError) as caught:
         call(model, model.start(2))
     assert message in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_tensor_selects_rows_without_a_warning(load: Load) -> None:
+    assert len(load("run").start(3).select(torch.tensor([2, 0]))) == 2  # type: ignore[arg-type]
 
 
 def test_a_state_belongs_to_its_model(load: Load) -> None:

@@ -105,6 +105,7 @@ def test_shares_of_train_are_those_that_looking_up_each_line_gives(seed: int) ->
 
 def test_shares_may_have_any_unit() -> None:
     assert parse_shares("90,5,5") == {"train": 90, "valid": 5, "test": 5}
+    assert parse_shares((90, 5, 5)) == parse_shares("90,5,5")
     assert parse_shares(".8, .1, .1") == {"train": 0.8, "valid": 0.1, "test": 0.1}
 
 

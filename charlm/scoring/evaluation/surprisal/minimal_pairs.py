@@ -187,13 +187,14 @@ def minimal_pairs(options: PairOptions) -> PairResult:
     )
 
 
-def _columns(items: Items, names: str) -> tuple[str, str]:
+def _columns(items: Items, names: str | Sequence[str]) -> tuple[str, str]:
     if items.is_text:
         raise ConfigError(
             "--pairs: found a text; expected a table with two columns of sentences, or --format "
             "csv, tsv or jsonl"
         )
-    columns = [each if each in items.columns else each.strip(" ") for each in names.split(",")]
+    split = names.split(",") if isinstance(names, str) else names
+    columns = [each if each in items.columns else each.strip(" ") for each in split]
     if names == PAIR_COLUMNS and not {*columns} <= {*items.columns}:
         raise ConfigError(
             f"--pairs: found the columns {', '.join(items.columns)}; expected "

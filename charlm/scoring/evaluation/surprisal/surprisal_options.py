@@ -96,6 +96,10 @@ class PairOptions(ItemOptions):
     """Which columns hold the two sentences of a pair."""
 
     pair_columns: Annotated[
-        str,
-        Opt("With --pairs: columns of the better and of the worse sentence.", metavar="GOOD,BAD"),
+        str | Sequence[str],
+        Opt(
+            "With --pairs: columns of the better and of the worse sentence.",
+            metavar="GOOD,BAD",
+            cli_type=str,
+        ),
     ] = PAIR_COLUMNS

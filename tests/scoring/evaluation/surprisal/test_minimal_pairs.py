@@ -55,6 +55,8 @@ def test_a_run_prefers_what_it_scores_higher(run: Path, tmp_path: Path) -> None:
     sentences = [("a b c", "c b a"), ("h h", "g g"), ("a", "b d e")]
     path.write_text("good,bad\n" + "".join(",".join(pair) + "\n" for pair in sentences))
     result = charlm.minimal_pairs(path, model=[run], pair_columns="good, bad", device="cpu")
+    named = charlm.minimal_pairs(path, model=[run], pair_columns=["good", "bad"], device="cpu")
+    assert named == result
     model = charlm.load(run, device="cpu")
     n_right = sum(model.score(a).log10_prob > model.score(b).log10_prob for a, b in sentences)
     assert (result.total(0).counts()["n_right"], result.by_term(0)) == (n_right, [])

@@ -128,15 +128,34 @@ EOF
   mv "$corpus/train.txt.part" "$corpus/train.txt"
 }
 
-# require_seed RUN: what is trained already must have $seed.
-require_seed() {
-  python - "$seed" "$1" <<'EOF'
-import json, pathlib, sys
+# require_same RUN [options of charlm train]: what is trained already must have $seed and these.
+require_same() {
+  python - "$seed" "$@" <<'EOF'
+import json, pathlib, re, sys
 
-seed, run = sys.argv[1:]
-found = json.loads(pathlib.Path(run, "run.json").read_text(encoding="utf-8"))["seed"]
-if str(found) != seed:
-    sys.exit(f"run: {run}: trained with seed {found}, not {seed}; name another folder with OUT")
+def plain(value):
+    text = re.sub(r"[][ ]", "", str(value)).lower()  # a list is [3, 4], or 3,4
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+seed, run, *options = sys.argv[1:]
+words = [word for each in options for word in (each.split("=", 1) if each[:2] == "--" else [each])]
+asked = {"seed": seed}
+for option, value in zip(words, words[1:]):
+    if option in ("--seed", "--epochs"):
+        asked["seed" if option == "--seed" else "recipe.epochs"] = value
+    elif option == "--set" and "=" in value:
+        asked.update([value.split("=", 1)])
+found = json.loads(pathlib.Path(run, "run.json").read_text(encoding="utf-8"))
+for name, value in asked.items():
+    has = found if name == "seed" else found.get("settings", {})
+    for part in name.split("."):
+        has = has.get(part) if isinstance(has, dict) else None
+    if has is not None and not isinstance(has, dict) and plain(has) != plain(value):
+        name = name.removeprefix("recipe.")
+        sys.exit(f"run: {run}: trained with {name} {has}, not {value}; name another folder with OUT")
 EOF
 }
 
@@ -161,8 +180,9 @@ train_all() {
     if [ -z "$resume" ] || [ -e "$out/$arch/encoded" ]; then
       run charlm train --arch "$arch" --seed "$seed" --data "$corpus" --vocab "$out/vocab.json" \
         --out "$out/$arch" $resume $more "$@"
-    elif [[ " $* " != *" --seed"* ]]; then
-      require_seed "$out/$arch"
+    else
+      # shellcheck disable=SC2086  # several words or none
+      require_same "$out/$arch" $more "$@"
     fi
     [ ! -e "$out/$arch/encoded" ] ||
       die "$out/$arch: stopped before its end; call this again to go on"
@@ -206,7 +226,6 @@ chain() {
   local folder=${1%/} out=$2 arch corpus words vocab_options=$vocab_options
   shift 2
   local runs
-  mkdir -p "$out"
   make_corpus "$folder" "$out"
   [ "$morphs" = none ] || vocab_options="$vocab_options --morphs $morphs"
   # shellcheck disable=SC2086  # several words or none
@@ -217,8 +236,8 @@ chain() {
     keep "$out/kn4.json" charlm compare-kn --data "$corpus" --vocab "$out/vocab.json" --order 4 --json
   compare "$out"
   is_new "$out/report.html" "$out/compare-kn.json" ||
-    run charlm report "${runs[@]}" --data "$corpus" --table "$out/compare-kn.json" \
-      --table "$out/kn4.json" --out "$out/report.html"
+    run charlm report "${runs[${#runs[@]} - 1]}" "${runs[@]:0:${#runs[@]}-1}" --data "$corpus" \
+      --table "$out/compare-kn.json" --table "$out/kn4.json" --out "$out/report.html"
   words=()
   while IFS= read -r arch; do words+=("$arch"); done < <(frequent_words "$out/vocab.json")
   is_new "$out/nn.txt" "$out/compare-kn.json" || [ ${#words[@]} -eq 0 ] ||

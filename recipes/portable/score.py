@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from onnxruntime import InferenceSession
 
-if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+if len(sys.argv) != 2 or not Path(sys.argv[1], "export.json").is_file():
     sys.exit(__doc__)
 folder = Path(sys.argv[1])
 vocab, info = (json.loads((folder / f"{n}.json").read_text("utf-8")) for n in ("vocab", "export"))

@@ -20,6 +20,9 @@ here=$setup_root/recipes/reading-times
 [ -f "$folder/all_stories.tok" ] && has_texts "$folder/wikitext-2" ||
   die "$folder: no all_stories.tok, or no wikitext-2/train.txt; run get.sh first"
 require_same_texts "$folder/wikitext-2" "$out"
+pairs=("$folder"/blimp/*.jsonl)
+[ -f "$folder/processed_wordinfo.tsv" ] && [ -f "${pairs[0]}" ] ||
+  die "$folder: no processed_wordinfo.tsv, or no blimp/*.jsonl; run get.sh first"
 if [ ! -f "$out/corpus/corpus.json" ]; then
   mkdir -p "$out/text"
   for split in train valid test; do
@@ -44,4 +47,4 @@ done
 keep "$out/surprisal.tsv" charlm surprisal "$out/stories.csv" --column sentence --previous 2 \
   "${models[@]}"
 run python "$here/fit.py" "$out/surprisal.tsv" "$folder/processed_wordinfo.tsv"
-run charlm surprisal "$folder"/blimp/*.jsonl --pairs "${models[@]}"
+run charlm surprisal "${pairs[@]}" --pairs "${models[@]}"

@@ -10,6 +10,11 @@
 # sets.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
+die() {
+  printf 'rescoring: %s\n' "$*" >&2
+  exit 1
+}
+
 data=${1:?"expected the folder of the lists"}
 data=$(cd -- "$data" && pwd)
 shift
@@ -17,6 +22,12 @@ shift
 out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"
 asked=" $* "
+sets="atis swbd cv ls_clean ls_other ls_other-nn dev_clean dev_other srilm-mt50 moses-run1
+indonesian-mono indonesian-tri1 indonesian-tri2"
+for set in "$@"; do
+  [[ " ${sets//$'\n'/ } " == *" $set "* ]] || die "$set: no set of this table; expected some of" $sets
+done
+[ -f "$data/wikitext-2/train.txt" ] || die "$data: no wikitext-2/train.txt; see --help"
 
 # ngram NAME TEXT [options of prep]: makes a Kneser-Ney model of a text, less parts for valid and test.
 ngram() {

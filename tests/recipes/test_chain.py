@@ -67,6 +67,9 @@ def test_every_step_is_done_once_and_a_second_call_does_what_is_missing(
         f"train --arch word-small --seed 1 --data {data} --vocab {out}/vocab.json "
         f"--out {out}/word-small --device cpu"
     )
+    assert first[6].startswith(  # the first one is shown in detail
+        f"report {out}/char-small {out}/word-small {out}/morph-small --data {data} "
+    )
     assert first[7].startswith(f"nn because windows --model {out}/char-small")
     second = commands(tree.run("wikitext-2/run.sh", str(data), OUT=str(out)))
     assert [each.split()[0] for each in second] == ["table"]
@@ -251,6 +254,32 @@ def test_another_seed_than_that_of_what_is_trained_is_refused(tree: Tree, tmp_pa
     assert commands(tree.run("low-resource/run.sh", str(data), "--seed", "3435", **environment))
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--seed 4", "seed 1, not 4"),
+        ("--seed=4", "seed 1, not 4"),
+        ("--epochs 3", "epochs 2, not 3"),
+        ("--set context.dim=9", "context.dim 4, not 9"),
+        ("--seed 1 --epochs 2 --set context.dim=4.0 --set context.sizes=3,4", ""),
+    ],
+)
+def test_other_options_than_those_of_what_is_trained_are_refused(
+    tree: Tree, tmp_path: Path, option: str, message: str
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "mine"), tmp_path / "out"
+    arguments, environment = (str(data),), {"OUT": str(out), "ARCHS": "char-small"}
+    assert commands(tree.run("wikitext-2/run.sh", *arguments, **environment))
+    settings = {"recipe": {"epochs": 2}, "context": {"dim": 4, "sizes": [3, 4]}}
+    run = out / "char-small"
+    (run / "run.json").write_text(json.dumps({"seed": 1, "settings": settings}))
+    done = tree.run("wikitext-2/run.sh", *arguments, *option.split(), **environment)
+    told = f"run: {run}: trained with {message}; name another folder with OUT"
+    assert (done.stderr.splitlines() or [""])[-1] == (told if message else ""), done.stderr
+    assert (done.returncode, commands_shown(done) == []) == (bool(message), bool(message))
+
+
 def test_a_text_that_is_shorter_than_a_beginning_is_trained_on_once(
     tree: Tree, tmp_path: Path
 ) -> None:
@@ -386,6 +415,7 @@ def test_a_folder_without_one_of_the_three_texts_is_one_line(
         (data / f"{split}.txt").unlink()
     done = tree.run("wikitext-2/run.sh", str(data), OUT=str(tmp_path / "out"))
     assert (done.returncode, commands_shown(done)) == (1, [])
+    assert not (tmp_path / "out").exists()
     assert done.stderr.splitlines()[-1].startswith(f"run: {message}".replace("FOLDER", str(data)))
 
 

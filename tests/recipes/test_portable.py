@@ -101,6 +101,16 @@ def test_rules_of_a_text_that_they_leave_out_are_told(tiny_onnx: Path, tmp_path:
     assert scored(folder)[1] == "note: lines are not put through the text's rules (lower)\n"
 
 
+def test_a_folder_that_was_not_exported_is_answered_with_the_head(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPT, tmp_path], input="", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        1,
+        SCRIPT.read_text().split("\n")[0][3:],
+    )
+
+
 def test_the_script_is_as_short_as_its_page_says() -> None:
     assert len([line for line in SCRIPT.read_text().splitlines() if line.strip()]) <= 40
 

@@ -215,6 +215,31 @@ def test_a_table_is_made_where_blanks_are_in_names_and_of_no_list_that_is_there_
     assert (out / "swbd.tsv").read_bytes() == b"a\t1\tx\n"
 
 
+def test_a_set_that_the_table_does_not_have_is_one_line(tree: Tree, tmp_path: Path) -> None:
+    done = tree.run("rescoring/table.sh", str(tmp_path), "atiss", OUT=str(tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith(
+        "rescoring: atiss: no set of this table; expected some of atis swbd cv "
+    )
+
+
+@pytest.mark.parametrize("missing", ["processed_wordinfo.tsv", "blimp/a.jsonl"])
+def test_what_is_read_behind_the_trainings_is_looked_for_before_them(
+    tree: Tree, tmp_path: Path, missing: str
+) -> None:
+    data = tmp_path / "stories"
+    names = [f"wikitext-2/{split}.txt" for split in ("train", "valid", "test")]
+    for name in [*names, "all_stories.tok", "processed_wordinfo.tsv", "blimp/a.jsonl"]:
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).touch()
+    (data / missing).unlink()
+    done = tree.run("reading-times/run.sh", str(data), OUT=str(tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == (
+        f"run: {data}: no processed_wordinfo.tsv, or no blimp/*.jsonl; run get.sh first"
+    )
+
+
 def test_what_goes_in_is_tested_against_kenlm(tree: Tree) -> None:
     shutil.copytree(ROOT / ".ci", tree.root / ".ci")
     tree.add("chromium", DOES_NOTHING)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,7 +223,8 @@ def test_what_makes_no_sense_is_one_line(
 
 @pytest.mark.filterwarnings("error")
 def test_a_tensor_selects_rows_without_a_warning(load: Load) -> None:
-    assert len(load("run").start(3).select(torch.tensor([2, 0]))) == 2  # type: ignore[arg-type]
+    picked: Any = torch.tensor([2, 0])
+    assert len(load("run").start(3).select(picked)) == 2
 
 
 def test_a_state_belongs_to_its_model(load: Load) -> None:

@@ -22,11 +22,7 @@ shift
 out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"
 asked=" $* "
-sets="atis swbd cv ls_clean ls_other ls_other-nn dev_clean dev_other srilm-mt50 moses-run1
-indonesian-mono indonesian-tri1 indonesian-tri2"
-for set in "$@"; do
-  [[ " ${sets//$'\n'/ } " == *" $set "* ]] || die "$set: no set of this table; expected some of" $sets
-done
+sets="" # those of the rows below
 [ -f "$data/wikitext-2/train.txt" ] || die "$data: no wikitext-2/train.txt; see --help"
 
 # ngram NAME TEXT [options of prep]: makes a Kneser-Ney model of a text, less parts for valid and test.
@@ -45,6 +41,7 @@ row() {
   shift 5
   while [ $# -gt 0 ] && [ "$1" != -- ]; do tune+=("$1"); shift; done
   [ $# -eq 0 ] || shift
+  sets+=" $set"
   [ "$asked" = "  " ] || [[ $asked == *" $set "* ]] || return 0
   local common=("$lists" --refs "$refs" "${model[@]}" "$@")
   printf '\n# charlm tune %s %s\n' "${common[*]}" "${tune[*]-}" >&2
@@ -116,4 +113,7 @@ row moses-run1 "$data/nbest-mt/moses-run1.nbest.gz" "$data/nbest-mt/moses.ref.tx
 for set in mono tri1 tri2; do
   row indonesian-$set "$data/lattices-kaldi/indonesian-$set.lat.txt.gz" \
     "$data/lattices-kaldi/indonesian-$set.ref.txt" --lm "$out/indonesian.arpa"
+done
+for set in $asked; do
+  [[ "$sets " == *" $set "* ]] || die "$set: no set of this table; expected some of$sets"
 done

@@ -213,14 +213,17 @@ def test_a_table_is_made_where_blanks_are_in_names_and_of_no_list_that_is_there_
     done = tree.run("rescoring/table.sh", str(data), "swbd", OUT=str(out))
     assert done.stdout.startswith("| swbd | 2 | 50.00 | 25.00 | 25.00 | 0.00 |"), done.stderr
     assert (out / "swbd.tsv").read_bytes() == b"a\t1\tx\n"
+    done = tree.run("rescoring/table.sh", str(data), "swbd", "swb", OUT=str(out))
+    assert (done.returncode, done.stdout[:8]) == (1, "| swbd |")
+    told = "rescoring: swb: no set of this table; expected some of atis swbd cv ls_clean ls_other "
+    assert done.stderr.splitlines()[-1].startswith(told)
 
 
-def test_a_set_that_the_table_does_not_have_is_one_line(tree: Tree, tmp_path: Path) -> None:
-    done = tree.run("rescoring/table.sh", str(tmp_path), "atiss", OUT=str(tmp_path / "out"))
+def test_a_folder_without_the_text_of_the_table_is_one_line(tree: Tree, tmp_path: Path) -> None:
+    done = tree.run("rescoring/table.sh", str(tmp_path), OUT=str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[-1].startswith(
-        "rescoring: atiss: no set of this table; expected some of atis swbd cv "
-    )
+    told = f"rescoring: {tmp_path}: no wikitext-2/train.txt; see --help"
+    assert done.stderr.splitlines()[-1] == told
 
 
 @pytest.mark.parametrize("missing", ["processed_wordinfo.tsv", "blimp/a.jsonl"])

@@ -128,6 +128,21 @@ EOF
   mv "$corpus/train.txt.part" "$corpus/train.txt"
 }
 
+# make_vocabulary OUT [options of charlm vocab]: of $corpus; what is there already must have these.
+make_vocabulary() {
+  local out=$1 asked made
+  shift
+  asked="charlm vocab${*:+ $*}"
+  if [ ! -f "$out/vocab.json" ]; then
+    run charlm vocab --data "$corpus" --out "$out/vocab.json" "$@"
+    printf '%s\n' "$asked" >"$out/vocab.how"
+  elif [ -f "$out/vocab.how" ]; then
+    made=$(cat "$out/vocab.how")
+    [ "$made" = "$asked" ] ||
+      die "$out/vocab.json: made by '$made', not by '$asked'; name another folder with OUT"
+  fi
+}
+
 # require_same RUN [options of charlm train]: what is trained already must have $seed and these.
 require_same() {
   python - "$seed" "$@" <<'EOF'
@@ -229,8 +244,7 @@ chain() {
   make_corpus "$folder" "$out"
   [ "$morphs" = none ] || vocab_options="$vocab_options --morphs $morphs"
   # shellcheck disable=SC2086  # several words or none
-  [ -f "$out/vocab.json" ] ||
-    run charlm vocab --data "$corpus" --out "$out/vocab.json" $vocab_options
+  make_vocabulary "$out" $vocab_options
   train_all "$out" "$@"
   is_new "$out/kn4.json" "$out/vocab.json" ||
     keep "$out/kn4.json" charlm compare-kn --data "$corpus" --vocab "$out/vocab.json" --order 4 --json

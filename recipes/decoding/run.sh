@@ -19,9 +19,8 @@ halving_options="--set recipe.schedule.least_gain=0 --set recipe.schedule.least_
 
 for language in ${LANGS:-en cs}; do
   out=${OUT:-$setup_root/exp/decoding}/$language
-  mkdir -p "$out"
   make_corpus "$folder/$language" "$out"
-  [ -f "$out/vocab.json" ] || run charlm vocab --data "$corpus" --out "$out/vocab.json"
+  make_vocabulary "$out"
   [ -f "$out/kn5.arpa" ] ||
     run charlm ngram --data "$corpus" --vocab "$out/vocab.json" --out "$out/kn5.arpa"
   train_all "$out" --for sentences --speller --epochs 15 "$@"

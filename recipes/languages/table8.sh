@@ -30,14 +30,6 @@ n_words() {
   python -c 'import json, sys; print(len(json.load(open(sys.argv[1], encoding="utf-8"))["words"]))' "$1"
 }
 
-# make_vocabulary V FILE
-make_vocabulary() {
-  local limit="--size $1"
-  [ "$1" != all ] || limit=
-  # shellcheck disable=SC2086  # two words or none
-  [ -f "$2" ] || run charlm vocab --data "$corpus" --out "$2" $limit
-}
-
 make_corpus "$folder" "$out"
 whole=$corpus
 for tokens in $texts; do
@@ -45,11 +37,11 @@ for tokens in $texts; do
   for size in $sizes; do
     all=$out/all/$tokens cell=$out/$size/$tokens
     mkdir -p "$all" "$cell"
-    make_vocabulary all "$all/vocab.json"
+    make_vocabulary "$all"
     trained=$all
     if [ "$size" != all ] && [ "$(n_words "$all/vocab.json")" -gt "$size" ]; then
       trained=$cell
-      make_vocabulary "$size" "$cell/vocab.json"
+      make_vocabulary "$cell" --size "$size"
     fi
     train_all "$trained" --epochs 15 "$@"
     compare "$trained"

@@ -37,8 +37,7 @@ for tokens in $texts; do
     is_whole=1
   fi
   mkdir -p "$out/$tokens"
-  [ -f "$out/$tokens/vocab.json" ] ||
-    run charlm vocab --data "$corpus" --out "$out/$tokens/vocab.json"
+  make_vocabulary "$out/$tokens"
   train_all "$out/$tokens" "$@"
   compare "$out/$tokens"
   files+=("$out/$tokens/compare-kn.json")

@@ -18,7 +18,10 @@ Floats = npt.NDArray[np.float64]
 
 if len(sys.argv) not in (3, 4):
     sys.exit(__doc__)
-models = [charlm.load(path) for path in sys.argv[1:3]]
+try:
+    models = [charlm.load(path) for path in sys.argv[1:3]]
+except charlm.CharlmError as error:
+    sys.exit(str(error))
 n_contexts = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
 
 

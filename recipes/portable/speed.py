@@ -30,6 +30,15 @@ words = " ".join(sentences).split()
 rows = list(islice(cycle(words), ROWS))
 
 
+def opened(path: str) -> charlm.ExportedModel | charlm.Model:
+    try:
+        if is_exported(path):
+            return charlm.ExportedModel(OnnxModel(path, threads=1))
+        return charlm.load(path, device="cpu")
+    except charlm.CharlmError as error:
+        sys.exit(str(error))
+
+
 def milliseconds(work: Callable[[], object]) -> float:
     """Of one call, the median of several; after a first one, which keeps words' vectors."""
     found = []
@@ -42,11 +51,8 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 for path in sys.argv[1:]:
     for precision in ("exported",) if is_exported(path) else ("fp32", "bf16"):
-        if is_exported(path):
-            model, context = charlm.ExportedModel(OnnxModel(path, threads=1)), nullcontext()
-        else:
-            model, context = charlm.load(path, device="cpu"), autocast(cpu, precision)
-        with context:
+        model = opened(path)
+        with nullcontext() if precision == "exported" else autocast(cpu, precision):
             for sentence in sentences:
                 model.score(sentence)
             at = model.step(model.start(ROWS), rows).state

@@ -31,11 +31,10 @@ if [ ! -f "$out/corpus/corpus.json" ]; then
   run charlm prep "$out/text/train.txt" --valid "$out/text/valid.txt" --test "$out/text/test.txt" \
     --lower --tokenise simple --max-words 100 --out "$out/corpus"
 fi
-[ -f "$out/vocab.json" ] ||
-  run charlm vocab --data "$out/corpus" --size "${SIZE:-10000}" --out "$out/vocab.json"
-[ -f "$out/kn5.arpa" ] ||
-  run charlm ngram --data "$out/corpus" --vocab "$out/vocab.json" --out "$out/kn5.arpa"
 corpus=$out/corpus
+make_vocabulary "$out" --size "${SIZE:-10000}"
+[ -f "$out/kn5.arpa" ] ||
+  run charlm ngram --data "$corpus" --vocab "$out/vocab.json" --out "$out/kn5.arpa"
 train_all "$out" --for sentences --epochs 5 --set recipe.schedule.type=linear \
   --set recipe.schedule.hold=0.5 --set context.dropout=0.1 --set context.forget_bias=1 "$@"
 models=(--lm "$out/kn5.arpa")

@@ -28,17 +28,17 @@ if [ ! -f "$out/corpus/corpus.json" ]; then
     --lower --split-hyphens --punctuation drop --numbers --min-words 2 --max-words 120 \
     --map "$setup_root/recipes/rescoring/clitics-joined.tsv" --out "$out/corpus"
 fi
-[ -f "$out/vocab.json" ] ||
-  run charlm vocab --data "$out/corpus" --size "${SIZE:-20000}" --out "$out/vocab.json"
+corpus=$out/corpus
+make_vocabulary "$out" --size "${SIZE:-20000}"
 [ -f "$out/kn.arpa" ] ||
-  run charlm ngram --data "$out/corpus" --vocab "$out/vocab.json" --out "$out/kn.arpa"
+  run charlm ngram --data "$corpus" --vocab "$out/vocab.json" --out "$out/kn.arpa"
 resume=
 [ ! -f "$out/run/run.json" ] || resume=--resume
 # One epoch over a text five times as large as PTB: the rate falls to zero in its second half, and
 # sentences stand alone, as in a list.
 # shellcheck disable=SC2086  # one word or none
-run charlm train --arch char-small --data "$out/corpus" --vocab "$out/vocab.json" \
+run charlm train --arch char-small --data "$corpus" --vocab "$out/vocab.json" \
   --out "$out/run" --epochs 1 --set recipe.batching.type=sentences \
   --set recipe.schedule.type=linear --set recipe.schedule.hold=0.5 --set context.dropout=0.1 \
   --set context.forget_bias=1 --set recipe.oov_input=spelling $resume "$@"
-run charlm eval --model "$out/run" --data "$out/corpus" --state sentence
+run charlm eval --model "$out/run" --data "$corpus" --state sentence

@@ -130,6 +130,14 @@ def compared(*models: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("script", ["compare.py", "speed.py"])
+def test_a_folder_without_a_model_is_one_line(tmp_path: Path, script: str) -> None:
+    command = [sys.executable, SCRIPT.with_name(script), tmp_path, tmp_path]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert done.stderr.startswith(f"{tmp_path}: ")
+
+
 def test_eight_bits_are_compared_behind_each_prefix(tiny_onnx: Path, tiny_int8: Path) -> None:
     prefixes = [
         line.split(" ")[:n] for line in TEXT.splitlines() for n in range(line.count(" ") + 2)

@@ -32,6 +32,22 @@ def commands_shown(done: Done) -> list[str]:
     return re.findall(r"^\$ charlm (.*)$", done.stdout, re.MULTILINE)
 
 
+def test_another_vocabulary_than_the_one_that_is_made_is_refused(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tree.add("charlm", f'#!{BASH}\n: >"$5"\n')  # --out
+    made = f'. "$setup_root/recipes/chain.sh"; corpus=mine; make_vocabulary "{tmp_path}"'
+    asked = f"vocab --data mine --out {tmp_path}/vocab.json --size 9"
+    assert commands(tree.set_up(f"{made} --size 9")) == [asked]
+    assert commands(tree.set_up(f"{made} --size 9")) == []
+    done = tree.set_up(made)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        f"run: {tmp_path}/vocab.json: made by 'charlm vocab --size 9', not by 'charlm vocab'; "
+        "name another folder with OUT",
+    )
+
+
 @pytest.mark.parametrize("arguments", [[], ["--quick"]])
 def test_the_demo_shows_each_step_before_it_runs_it(tree: Tree, arguments: list[str]) -> None:
     shown = commands(tree.run("demo.sh", *arguments))

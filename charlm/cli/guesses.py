@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,14 @@ TEXT_ELSEWHERE = (
     "a file is named without an option, and a sentence comes by a pipe: echo 'the cat' | charlm "
     "COMMAND -"
 )
+LISTS = ("--prune", "--weights")  # of numbers with commas
+WITHOUT_OPTION = "a text to measure is named without an option: charlm ngram --lm MODEL FILE"
+ALWAYS_SO = (
+    "is always so: estimates are interpolated modified Kneser-Ney, with fallback discounts for "
+    "small texts; drop it"
+)
+MIXES = "charlm mix A.arpa B.arpa --text FILE --weights 0.5,0.5 --arpa OUT.arpa mixes models"
+WEIGHTS = "--weights W,W,... has the weights, in the order of the streams"
 # Options that people try and a command does not have, and what there is instead.
 GUESSED_OPTIONS = {
     "score": {
@@ -27,7 +36,21 @@ GUESSED_OPTIONS = {
         "--spillover": "--previous N gives the values of the N words before",
         "--text": TEXT_ELSEWHERE,
     },
-    "eval": {"--text": TEXT_ELSEWHERE},
+    "eval": {"--text": TEXT_ELSEWHERE, "--ppl": TEXT_ELSEWHERE},
+    "ngram": {
+        "--ppl": WITHOUT_OPTION,
+        "--text": "--train TEXT has the text to estimate from; " + WITHOUT_OPTION,
+        "--kndiscount": ALWAYS_SO,
+        "--interpolate": ALWAYS_SO,
+        "--discount_fallback": ALWAYS_SO,
+        "--unk": "is always so: unknown words are <unk>, if the model has one; drop it",
+        "--limit_vocab_file": "--vocab FILE has the words; others become <unk>",
+        "--mix-lm": MIXES,
+        "--lambda": MIXES,
+        "--write-lm": "--out FILE writes the model",
+        "--arpa": "--out FILE writes the model",
+    },
+    "mix": {"--lambda": WEIGHTS, "--write-lm": "--arpa FILE writes the mixture"},
     "export": {"--out": "say what goes there instead: --arpa FILE, --onnx DIR or --page FILE"},
 }
 
@@ -36,7 +59,7 @@ def explain_options(ctx: Any, args: list[str]) -> None:
     """Explain an option that the command does not have.
 
     Raises:
-        ConfigError: it has another name, or belongs to another command.
+        ConfigError: it has another name, one dash, or belongs to another command.
         BadParameter: an encoding, where the command reads UTF-8 alone.
     """
     command = ctx.command
@@ -45,10 +68,15 @@ def explain_options(ctx: Any, args: list[str]) -> None:
         kept = f"the result goes to standard output; {ctx.command_path} … > FILE keeps it"
         guesses = {"--out": kept} | guesses
     said = [word.partition("=")[0] for word in args]
-    for option in said:
+    spellings = {spelling for each in command.params for spelling in each.opts}
+    for word in said:
+        has_one_dash = len(word) > 2 and word[0] == "-" != word[1]  # as SRILM's and RNNLM's
+        option = f"-{word}" if has_one_dash else word
+        if has_one_dash and option in spellings:
+            raise ConfigError(f"{word}: expected two dashes, {option}")
         if option in guesses:
             answer = guesses[option].replace("COMMAND", str(command.name))
-            raise ConfigError(f"{option}: {answer}")
+            raise ConfigError(f"{word}: {answer}")
     if "--encoding" in said and not _has(command, "encoding"):
         raise typer.BadParameter(ENCODING, ctx=ctx)
 
@@ -88,6 +116,7 @@ def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: li
         if _names_a_file(each)
         for word in _as_list(given.get(each.name or ""))
     ]
+    _explain_lists(ctx, args)
     if _has(command, "model"):
         _explain_files(ctx, args, files=files, extra=extra)
     if extra and not taken:
@@ -131,6 +160,17 @@ def _setting_before(word: str, args: list[str]) -> str:
         if flag == "--set" and value == word and "=" not in name.rstrip("="):
             return name.rstrip("=")
     return ""
+
+
+def _explain_lists(ctx: Any, args: list[str]) -> None:
+    """Raises BadParameter for lmplz's `--prune 0 0 1`: the parser takes 0 and 1 for files."""
+    for place, flag in enumerate(args):
+        if flag in LISTS:
+            behind = args[place + 1 :]
+            numbers = list(takewhile(lambda each: each.replace(".", "", 1).isdecimal(), behind))
+            if len(numbers) > 1 and not os.path.exists(numbers[1]):
+                said = f"found {' '.join([flag, *numbers])}; expected commas: {flag} "
+                raise typer.BadParameter(said + ",".join(numbers), ctx=ctx)
 
 
 def _explain_files(ctx: Any, args: list[str], *, files: list[str], extra: list[str]) -> None:

@@ -5,8 +5,10 @@ allocates what an ARPA header claims, so the claim is first compared with the fi
 files are mapped into memory as they are: a damaged one can crash the program.
 """
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +31,7 @@ LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
 MOST_PACKED = 1100  # the most that gzip packs into a byte, and a little more
 MAGIC_BYTES = 6
 ROUNDING = 1e-5  # log10; its sums are in fp32
+STDERR = 2  # C++ knows nothing of sys.stderr
 # `Cannot read model 'a' (FILE.cc:65 in void lm::f() threw FormatLoadException because `i != 1'. `
 EXCEPTION = re.compile(r"^Cannot read model '.*?' \((?:.* threw \S+?(?: because `.*?')?\.\s+)?")
 WHERE = re.compile(r"\s*(?:in the .* at )?\bByte: \d.*$")
@@ -80,7 +83,7 @@ class KenLMModel:
         if not is_kenlm_binary(path):
             self.sizes, self.words = read_arpa_head(path)
             _check_claims(self.path, self.sizes)
-        self._model = _loaded(self.path, is_arpa=self.words is not None)
+        self._model = _loaded(self.path, words=self.words)
 
     @property
     def order(self) -> int:
@@ -138,18 +141,37 @@ def _check_claims(path: Path, sizes: Sequence[int]) -> None:
         )
 
 
-def _loaded(path: Path, *, is_arpa: bool) -> Any:  # the module does not say its types
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Drop what C++ writes to standard error.
+
+    KenLM says of a file without `<unk>` that it takes -100 there, which is 0 to us.
+    """
+    kept, nowhere = os.dup(STDERR), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, STDERR)
+        yield
+    finally:
+        os.dup2(kept, STDERR)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _loaded(path: Path, *, words: Sequence[str] | None) -> Any:  # the module says no types
     import kenlm
 
+    quiet = nullcontext() if words is None or UNK_WORD in words else _silenced()
     config = kenlm.Config()
     config.show_progress = False
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     try:
-        with name_in_utf8(path) as name:
+        with quiet, name_in_utf8(path) as name:
             return kenlm.Model(name, config)
     except (OSError, UnicodeDecodeError) as error:  # its message may cite bytes
         hint = (
-            "try --engine charlm, which takes it or tells the line" if is_arpa else "make it again"
+            "try --engine charlm, which takes it or tells the line"
+            if words is not None
+            else "make it again"
         )
         raise DataError(
             f"{path}: KenLM does not take it ({_reason(str(error))}); expected an ARPA file or "

@@ -150,6 +150,19 @@ def test_several_models_are_several_where_a_command_takes_several() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        ("ngram --train a --out b.arpa --prune 0 0 1", "expected commas: --prune 0,0,1\n"),
+        ("mix a.arpa b.arpa --weights .5 .5", "expected commas: --weights .5,.5\n"),
+    ],
+)
+def test_numbers_between_blanks_are_told_to_be_joined_by_commas(arguments: str, told: str) -> None:
+    result = CliRunner().invoke(app, arguments.split(), prog_name="charlm")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
         ("export --model run --out x", "what goes there instead: --arpa FILE, --onnx DIR or --pag"),
         ("export --model run --onnx --out x", "--arpa FILE, --onnx DIR or --page FILE\n"),
         ("surprisal --text words", "by a pipe: echo 'the cat' | charlm surprisal -\n"),
@@ -158,6 +171,13 @@ def test_several_models_are_several_where_a_command_takes_several() -> None:
         ("surprisal a.csv --spillover 2", "charlm: --spillover: --previous N gives the values of"),
         ("surprisal a.csv --out=x", "charlm: --out: the result goes to standard output; "),
         ("bench eval --out x", "standard output; charlm bench eval … > FILE keeps it\n"),
+        ("ngram -lm a.arpa", "charlm: -lm: expected two dashes, --lm\n"),
+        ("ngram --lm a.arpa -debug=2", "charlm: -debug: expected two dashes, --debug\n"),
+        ("ngram --lm a.arpa -ppl test.txt", "charlm: -ppl: a text to measure is named without an"),
+        ("ngram --lm a.arpa --mix-lm b.arpa", "charlm: --mix-lm: charlm mix A.arpa B.arpa --text"),
+        ("ngram --train a.txt -order 3 --out b.arpa", "charlm: -order: expected two dashes"),
+        ("ngram --train a.txt --discount_fallback", "--discount_fallback: is always so: estimates"),
+        ("mix a.arpa b.arpa --lambda .5", "charlm: --lambda: --weights W,W,... has the weights,"),
     ],
 )
 def test_an_option_that_people_guess_is_answered_with_what_there_is(

@@ -66,6 +66,20 @@ def test_what_has_no_probability_has_none_behind_a_back_off_above_1(
     np.testing.assert_allclose(theirs.log10_probs, ours.log10_probs, rtol=0, atol=1e-5)
 
 
+@pytest.mark.usefixtures("kenlm")
+def test_kenlm_says_nothing_of_a_file_without_unk(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.arpa"
+    unigrams = "\\1-grams:\n-99\t<s>\t0\n-.3\t</s>\n-.3\ta\t0\n\n"
+    bigrams = "\\2-grams:\n-.1\t<s> a\n\n\\end\\\n"
+    path.write_text(f"\\data\\\nngram 1=3\nngram 2=1\n\n{unigrams}{bigrams}")
+    scores = load_ngram(path, engine="kenlm").score([["a", "b"]])
+    assert np.isneginf(scores.log10_probs).tolist() == [False, True, False]
+    os.write(2, b"what follows is shown")
+    assert capfd.readouterr() == ("", "what follows is shown")
+
+
 @pytest.mark.parametrize("engine", ["kenlm", "charlm"])
 def test_without_marks_words_get_what_kenlms_query_n_gives_them(
     tmp_path: Path, kenlm: Any, engine: Engine

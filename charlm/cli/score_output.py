@@ -220,7 +220,7 @@ def _weights(result: "ScoreResult | ServeResult") -> Iterator[str]:
         if result.ignored:
             advice = "" if result.weights.origin else "; charlm tune finds some"
             yield f"without a weight: {', '.join(result.ignored)}{advice}"
-    if "graph" in result.counts.features and result.scorers:
+    if values.get("graph") and result.scorers:
         yield (
             "graph: language model, transitions and lexicon of the lists together, which the new "
             "scores come on top of; --old-lm takes the old model out"

@@ -55,7 +55,7 @@ class Format(ABC):
     Only the object that read lists can write them: some formats keep what follows the last list.
     """
 
-    name: ClassVar[str]  # for --format
+    name: str  # for --format
     # The weights of the features that ranked the list; empty if the format does not say.
     weights: ClassVar[Mapping[str, float]] = {}
 

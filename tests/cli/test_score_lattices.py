@@ -24,6 +24,8 @@ def test_lattices_say_how_they_were_searched() -> None:
     told = result.stderr.splitlines()
     assert "lattices: 1 of 1 searched exactly; 0 histories merged, 0 pruned" in told
     assert told[-1].startswith("graph: language model, transitions and lexicon of the lists togeth")
+    unweighted = ask("a.lat", "--model", "exp/first", "--write", "nbest", "--weight", "graph=0")
+    assert "\ngraph: " not in unweighted.stderr
 
 
 HTK = "VERSION=1.0\nN=2 L=2\nI=0\nI=1\nJ=0 S=0 E=1 W=the a=-1\nJ=1 S=0 E=1 W=cat a=-2\n"
@@ -46,7 +48,7 @@ def test_lattices_that_are_written_say_at_which_scales_to_read_them(text: str, s
     assert result.exit_code == 0, result.output
     line = f"written for decoders: they find these best paths at {scales}"
     assert line in result.stdout.splitlines()
-    assert charlm.score("new.lat", model="exp/first").format == "lattice"
+    assert charlm.score("new.lat", model="exp/first").format in ("slf", "kaldi-lattice")
 
 
 def test_lattices_that_mislead_a_decoder_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,8 +178,9 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
             "if a list's id begins each of its lines"
         )
     raise DataError(
-        f"{where}: found the beginning of no format of lists; expected one of "
-        f"{', '.join(FORMATS)}; name it with --format, or look at its first lines"
+        f"{where}: found the beginning of no format of lists or lattices; expected slf or "
+        f"kaldi-lattice of lattices, or of lists one of {', '.join(FORMATS)}; name it with "
+        "--format, or look at its first lines"
     )
 
 

@@ -62,6 +62,12 @@ class Histories(Protocol):
         """Only these histories, their continuations and roots will be asked for from now on."""
 
 
+def n_context(scorer: Scorer) -> int | None:
+    """How many words an n-gram model reads before a word; None: another model, which reads all."""
+    inner = scorer.scorer if isinstance(scorer, SameWords) else scorer
+    return inner.model.order - 1 if isinstance(inner, NgramScorer) else None
+
+
 @dataclass
 class ScorerHistories:
     """Any scorer of sentences, asked for one whole sentence per history and word.
@@ -88,9 +94,8 @@ class ScorerHistories:
         return np.array([found[request] for request in requests], np.float64)
 
     def _context(self, history: History) -> list[str]:
-        scorer = self.scorer.scorer if isinstance(self.scorer, SameWords) else self.scorer
-        most = scorer.model.order - 1 if isinstance(scorer, NgramScorer) else history.depth
-        return list(history.tail(most))[::-1]
+        most = n_context(self.scorer)
+        return list(history.tail(history.depth if most is None else most))[::-1]
 
     def keep(self, histories: Iterable[History]) -> None:
         """No state is kept."""

@@ -196,7 +196,10 @@ class _Builder:
 
     def _node(self, text: str, place: str) -> int:
         if not INTEGER.fullmatch(text):
-            raise DataError(f"{place}: state {text!r:.40}; expected a whole number")
+            raise DataError(
+                f"{place}: state {text!r:.40}; expected a whole number; if it is the id of the "
+                "next utterance, put a blank line before it"
+            )
         return self.nodes.setdefault(str(int(text)), len(self.nodes))
 
     def _values(self, fields: list[str], place: str) -> tuple[float, ...]:

@@ -30,6 +30,7 @@ class LatticeOptions:
     overrides: Mapping[str, float] = field(default_factory=dict)  # replace some of the weights
     beam: float = 16.0  # nats of the language models below the best of a level; 0: none
     recombine: int = 4  # histories that share this many last words are merged; 0: never
+    context: int = 0  # the most words before a word that a model reads; 0: all of them
     max_pairs: int = 10_000  # of nodes and histories per level; the best ones stay
     n_best: int = 100  # hypotheses that are returned; 0: none
     rules: Normalisation | None = None  # by which models read a word as one or several tokens

@@ -33,9 +33,11 @@ def lattice_format(sample: Sample) -> str | None:
         names = (name for name in sample.names if "/" not in name)
         return SLF if any(_looks_like_one(Path(sample.path) / name) for name in names) else None
     if any(BINARY in line for line in sample.lines[:1]):
+        path = str(sample.path)
+        archive = f"'ark:gunzip -c {path}|'" if path.endswith(".gz") else f"ark:{path}"
         raise DataError(
             f"{display_name(sample.path)}: a binary archive of Kaldi; expected text; convert it: "
-            f"lattice-copy ark:{sample.path} ark,t:-"
+            f"lattice-copy {archive} ark,t:-"
         )
     return next((name for name, claims in CLAIMS.items() if claims(sample.lines)), None)
 

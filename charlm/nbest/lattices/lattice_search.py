@@ -89,6 +89,9 @@ class _Search:
         self.tokens = self._tokens()
         self.level_of, self.levels = self._levels()
         self.ahead = self._ahead()
+        # What no model tells apart is merged without a loss.
+        self.loses = not 0 < options.context <= options.recombine
+        self.n_words = options.recombine if self.loses else options.context
         self.nothing: Answers = (0.0,) * len(models)
         start = Pair(lattice.start, root, 0.0)
         self.pending: dict[int, dict[object, Pair]] = {lattice.start: {None: start}}
@@ -163,14 +166,13 @@ class _Search:
     def _arrive(self, pair: Pair, number: int, history: History, answers: Answers) -> None:
         node = self.lattice.arcs[number].target
         score = pair.score + self.statics[number] + dot(self.weighing.models, answers)
-        n_words = self.options.recombine
-        key: object = history.tail(n_words) if n_words else history
+        key: object = history.tail(self.n_words) if self.n_words else history
         known = self.pending.setdefault(node, {})
         target = known.get(key)
         if target is None:
             target = known[key] = Pair(node, history, score, pair)
         else:
-            self.n_merged += target.history is not history
+            self.n_merged += self.loses and target.history is not history
             if score > target.score:
                 target.history, target.score, target.came_from = history, score, pair
         target.arrivals.append((pair, number, answers))

@@ -333,19 +333,22 @@ class _Writer:
         nodes, names = self._nodes()
         count = {"N": str(len(nodes)), "L": str(len(self.expanded.arcs))}
         terminals = {"start": names[0], "end": str(len(nodes) - 1)}
-        pieces = [
-            self._outside(line, {**count, **terminals}) + (line.end or self.end)
-            for line in self.original.lines
-            if line.number not in self.body
-        ]
-        pieces.append(self._before_nodes())
+        parts: list[list[str]] = [[], [], []]  # before the nodes, before the links, at the end
+        links = [fields.line.number for fields in self.original.links]
+        for line in self.original.lines:
+            if line.number not in self.body:
+                part = (line.number > min(self.body)) + (line.number > max(links))
+                text = self._outside(line, {**count, **terminals})
+                parts[part].append(text + (line.end or self.end))
+        pieces = [*parts[0], self._before_nodes()]
         for number, node in enumerate(nodes):
             text = replaced(self.original.nodes[node], {"I": str(number)})
             pieces.append(text + self.end)
+        pieces += parts[1]
         for number, arc in enumerate(self.expanded.arcs):
             places = {"J": str(number), "S": names[arc.source], "E": names[arc.target]}
             pieces.append(self._link(arc, places) + self.end)
-        return "".join(pieces)
+        return "".join((*pieces, *parts[2]))
 
     def _outside(self, line: Line, changes: Changes) -> str:
         """A line that is neither a node's nor a link's."""

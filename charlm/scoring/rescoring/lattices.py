@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import Format, Piece, Sample, Source
@@ -23,6 +23,7 @@ from charlm.nbest.lattices.histories import (
     MixedHistories,
     Request,
     ScorerHistories,
+    n_context,
 )
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import GRAPH, OLD, REST, LatticeOptions
@@ -77,9 +78,7 @@ class LatticeCounts:
 class LatticeLists(Format):
     """Lattices that are searched when they are read."""
 
-    name: ClassVar[str] = "lattice"
-
-    form: str  # the format of the lattices
+    name: str  # of the format of the lattices
     scorers: Scorers
     options: LatticeOptions
     at_once: int = LATTICES_AT_ONCE
@@ -97,8 +96,8 @@ class LatticeLists(Format):
         Raises:
             ConfigError: columns, further files or a length penalty were given.
         """
-        only(source, self.form)
-        lattices = read_lattices(source, form=self.form, words_txt=self.words_txt)
+        only(source, self.name)
+        lattices = read_lattices(source, form=self.name, words_txt=self.words_txt)
         if self.memory is None:
             divided = self.scorers.search
             yield from divided(self, lattices) if divided else self.search(lattices)
@@ -127,7 +126,7 @@ class LatticeLists(Format):
         """
         said = {**self.options.weights, **self.options.overrides}
         if self.options.weights or "am" in said:  # else checked for each lattice in the search
-            require_acoustic(said, place=self.form)
+            require_acoustic(said, place=self.name)
         for item in lists:
             found = lattice_of(item.nbest)
             self.counts.scales = decoder_scales(found)
@@ -136,7 +135,7 @@ class LatticeLists(Format):
 
 
 def lattice_lists(
-    form: str,
+    name: str,
     scorers: Scorers,
     *,
     options: LatticeOptions,
@@ -165,8 +164,16 @@ def lattice_lists(
             "--map: found a rule of several words; expected rules of one, as lattices are read "
             "word by word; write lists of their paths (--write nbest) and score these"
         )
-    options = replace(options, rules=rules, is_known=scorers.is_known)
-    return LatticeLists(form, scorers, options, at_once, words_txt, memory)
+    options = replace(options, rules=rules, is_known=scorers.is_known, context=_context_of(scorers))
+    return LatticeLists(name, scorers, options, at_once, words_txt, memory)
+
+
+def _context_of(scorers: Scorers) -> int:
+    """The most words before a word that a model reads; 0: all of them."""
+    if scorers.old_lm is not None:  # histories are of labels, some of which no model reads
+        return 0
+    contexts = [n_context(part) for part in scorers.parts]
+    return 0 if None in contexts else max((1, *filter(None, contexts)))
 
 
 def lattice_of(nbest: NbestList) -> RescoredLattice:

@@ -134,7 +134,8 @@ def _require_several(options: ScoreOptions, form: Format) -> None:
     is_lattice = isinstance(form, LatticeLists)
     if is_lattice and options.explain is not None:
         raise ConfigError(
-            "--explain: found a lattice; expected a list; write one with --write nbest"
+            "--explain: found a lattice; expected a list; write one with --write nbest "
+            "--weight am=NUMBER and without models, which read the list then"
         )
     if is_lattice and options.layout == "ranked":
         raise ConfigError(

@@ -231,7 +231,7 @@ def _searched_by(
         owned = shared_out([len(each.arcs) for each in some], loads=[0] * pool.size)
         answers: list[Searched] = pool.do(
             [
-                LatticeTask(form.form, sent, [some[i] for i in part], bool(form.scorers.spelled))
+                LatticeTask(form.name, sent, [some[i] for i in part], bool(form.scorers.spelled))
                 for part in owned
             ]
         )

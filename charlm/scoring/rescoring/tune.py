@@ -98,8 +98,7 @@ def _recorded(
     penalty = options.length_penalty
     is_said = options.column_names or options.format != "auto" or penalty
     is_said = is_said or pipeline.notices.may_be_means  # a length penalty of 0 says something, too
-    name = form.form if isinstance(form, LatticeLists) else form.name  # as --format has it
-    layout = ListLayout(name, options.column_names, penalty) if is_said else None
+    layout = ListLayout(form.name, options.column_names, penalty) if is_said else None
     return replace(
         weights,
         origin=replace(weights.origin, unknown=pipeline.rescorer.text.counts.share_unknown),

@@ -119,7 +119,8 @@ def test_what_no_format_claims_is_refused_with_the_names(lines: list[str]) -> No
     with pytest.raises(DataError) as caught:
         detect(Sample("a.list", tuple(lines), ()))
     assert str(caught.value).startswith(
-        "a.list: found the beginning of no format of lists; expected one of kaldi, espnet,"
+        "a.list: found the beginning of no format of lists or lattices; expected slf or "
+        "kaldi-lattice of lattices, or of lists one of kaldi, espnet,"
     )
 
 

@@ -62,14 +62,17 @@ def test_a_list_is_no_lattice(lines: tuple[str, ...]) -> None:
 
 
 def test_a_binary_archive_gets_the_command_that_converts_it(tmp_path: Path) -> None:
-    path = tmp_path / "lat.1"
-    path.write_bytes(b"utt-A \0B\xd6\xfd\xb2\x7e\x06\0\0\0vector")
-    with pytest.raises(DataError) as error:
-        list(read_lattices(Source(path)))
-    assert str(error.value) == (
-        f"{path}: a binary archive of Kaldi; expected text; convert it: lattice-copy ark:{path} "
-        "ark,t:-"
-    )
+    path, packed = tmp_path / "lat.1", tmp_path / "lat.1.gz"
+    binary = b"utt-A \0B\xd6\xfd\xb2\x7e\x06\0\0\0vector"
+    path.write_bytes(binary)
+    packed.write_bytes(gzip.compress(binary))
+    for each, archive in ((path, f"ark:{path}"), (packed, f"'ark:gunzip -c {packed}|'")):
+        with pytest.raises(DataError) as error:
+            list(read_lattices(Source(each)))
+        assert str(error.value) == (
+            f"{each}: a binary archive of Kaldi; expected text; convert it: lattice-copy {archive} "
+            "ark,t:-"
+        )
 
 
 def test_what_is_no_lattice_is_one_line(read: Read) -> None:

@@ -308,8 +308,12 @@ def test_lattices_are_explained_as_lists(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         charlm.score(path, model=run, explain="later")  # told before the first is searched
     assert str(caught.value) == (
-        "--explain: found a lattice; expected a list; write one with --write nbest"
+        "--explain: found a lattice; expected a list; write one with --write nbest "
+        "--weight am=NUMBER and without models, which read the list then"
     )
+    charlm.score(path, weight=["am=0.1"], write="nbest", out=tmp_path / "lists.jsonl")
+    lists, weight = tmp_path / "lists.jsonl", ["am=0.1", "nn=1"]
+    assert charlm.score(lists, model=run, weight=weight, explain="utt").explanation
 
 
 def test_without_a_model_features_alone_are_explained(lists: Path) -> None:

@@ -152,7 +152,7 @@ def test_written_as_lattices_they_are_read_again(
 ) -> None:
     charlm.score(lattices, model=lower_run, out=tmp_path / "new", beam=0, recombine=0)
     again = charlm.score(tmp_path / "new", model=lower_run)
-    assert (again.format, again.counts.n_lists) == ("lattice", 2)
+    assert (again.format, again.counts.n_lists) == ("kaldi-lattice", 2)
 
 
 FOLLOWING = """\
@@ -371,3 +371,32 @@ def test_options_of_the_search_are_refused_where_nothing_is_searched(
         f"--{option.replace('_', '-')} 5: is of lattices, and {tmp_path}/lists.tsv is of the "
         "format tsv, whose hypotheses are all taken; drop it"
     )
+
+
+@pytest.fixture
+def bigram(tmp_path: Path) -> Path:
+    (tmp_path / "text").write_text("a b a\nb b a\na a b\nb a\n" * 5)
+    charlm.ngram_baseline(train=tmp_path / "text", order=2, out=tmp_path / "bg.arpa")
+    return tmp_path / "bg.arpa"
+
+
+def test_what_an_ngram_model_cannot_tell_apart_is_exact(tmp_path: Path, bigram: Path) -> None:
+    lines = ["u", "0 1 a 1,2,", "0 2 b 1.5,1,", "1 3 b 1,2,", "2 3 b 1,2,", "3 4 a 1,2,", "4", ""]
+    (tmp_path / "lat").write_text("".join(f"{line}\n" for line in lines))
+    found = charlm.score(tmp_path / "lat", lm=bigram, recombine=4, out=tmp_path / "new")
+    assert found.lattices is not None
+    assert (found.lattices.n_exact, found.lattices.n_merged) == (1, 0)
+    # a b and b b end in the word that a bigram reads: one node, as in the lattice that was read
+    assert (tmp_path / "new").read_text().count("\n") == len(lines)
+
+
+def test_comments_of_a_split_lattice_stay_between_its_parts(tmp_path: Path, bigram: Path) -> None:
+    lines = ["VERSION=1.1", "UTTERANCE=u", "N=4 L=4", "# Nodes", *(f"I={n}" for n in range(4))]
+    links = ["S=0 E=1 W=a", "S=0 E=1 W=b", "S=1 E=2 W=a", "S=2 E=3 W=b"]
+    lines += ["# Links", *(f"J={n} {link} a=-1 l=-1" for n, link in enumerate(links)), "# end"]
+    (tmp_path / "u.slf").write_text("\n".join(lines) + "\n")
+    charlm.score(tmp_path / "u.slf", lm=bigram, out=tmp_path / "new")
+    new = (tmp_path / "new").read_text().splitlines()
+    assert new[new.index("# Links") - 1].startswith("I=")
+    assert new[new.index("# Links") + 1].startswith("J=")
+    assert new[-1] == "# end"

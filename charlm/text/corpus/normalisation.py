@@ -265,9 +265,7 @@ def _cutting(form: str, *, lower: bool, dotless_i: bool, numbers: bool, simple: 
     return _WordRule(cut)
 
 
-@cache
-def _remembered(rule: Callable[[str], Sequence[str]]) -> _WordRule:
-    return _WordRule(rule)
+_remembered = cache(_WordRule)
 
 
 def _each(rule: Callable[[str], Sequence[str]], words: Sequence[str]) -> list[str]:

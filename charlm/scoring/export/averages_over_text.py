@@ -41,8 +41,7 @@ class StreamModel:
 
     def step(self, words_B: Ids, at: Paths, *, start: Paths) -> Paths:
         """Every stream one word further; after `</s>` at `start`, unless the state is carried."""
-        h_TBH, state = read(self.vectors, words_B[None], state=at.state, spellings=[])
-        behind = Paths(h_TBH[-1], state)
+        behind = read(self.vectors, words_B, state=at.state, spellings=[])
         ends = words_B == END
         if self.carries_state or not ends.any():
             return behind

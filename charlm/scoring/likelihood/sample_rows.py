@@ -17,26 +17,23 @@ from charlm.errors import broken_model
 from charlm.model.contract import State, merge_states
 from charlm.scoring.likelihood.draw import Shape, draw_several, generator_of
 from charlm.scoring.likelihood.nll import FormVectors
+from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids
 
 
 @torch.no_grad()
-def read(
-    vectors: FormVectors, form_ids_TB: Ids, *, state: State, spellings: list[str]
-) -> tuple[Tensor, State]:
-    """h_TBH after each of these forms, and the state after the last."""
-    h_TBH, state = vectors.model.context(vectors.of(form_ids_TB, spellings), state)
-    return h_TBH, state
+def read(vectors: FormVectors, form_ids_B: Ids, *, state: State, spellings: list[str]) -> Paths:
+    """The paths after one more form each."""
+    h_TBH, state = vectors.model.context(vectors.of(form_ids_B[None], spellings), state)
+    return Paths(h_TBH[-1], state)
 
 
 def opened(vectors: FormVectors, n_rows: int) -> Paths:
     """Rows that have read `</s>` from the initial state, as at the beginning of every text."""
-    ends = np.full((1, n_rows), END, np.int32)
     state = vectors.model.context.initial_state(n_rows)
-    h_TBH, state = read(vectors, ends, state=state, spellings=[])
-    return Paths(h_TBH[-1], state)
+    return read(vectors, np.full(n_rows, END, np.int32), state=state, spellings=[])
 
 
 def begun_again(paths: Paths, start: Paths, *, where_B: Tensor) -> Paths:
@@ -115,8 +112,9 @@ class SentenceDrawer:
             return start, []
         form_ids = FormIds(vectors.inventory)
         ids = np.array([form_ids[word] for word in prefix], np.int32)
-        h_T1H, state = read(vectors, ids[:, None], state=start.state, spellings=form_ids.spellings)
-        words_T = torch.from_numpy(np.where(ids < len(self._words), ids, UNK).astype(np.int64))
+        x_T1E = vectors.of(ids[:, None], form_ids.spellings)
+        h_T1H, state = vectors.model.context(x_T1E, start.state)
+        words_T = torch.from_numpy(as_words(ids, len(self._words)))
         h_TH = torch.cat([start.h_NH, h_T1H[:-1, 0]])
         nll_T = vectors.model.output.nll(h_TH, words_T.to(vectors.device))
         return Paths(h_T1H[-1], state), (0.0 - nll_T.double()).tolist()
@@ -160,8 +158,7 @@ class SentenceDrawer:
                 row.words.append(spelling)
             elif word != END:
                 row.words.append(self._words[word])
-        h_TBH, state = read(self._vectors, form_ids[None], state=at.state, spellings=spellings)
-        return Paths(h_TBH[-1], state)
+        return read(self._vectors, form_ids, state=at.state, spellings=spellings)
 
     def _refilled(
         self, rows: list[Drawing], at: Paths, *, coming: Iterator[Drawing]

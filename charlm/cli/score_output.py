@@ -89,8 +89,8 @@ def _read(result: "RescoringResult") -> Iterator[str]:
     )
     if text.n_words and result.scorers:
         yield (
-            f"words: {_share(text.n_changed, text.n_words)} changed by the model's text rules, "
-            f"{_share(text.n_unknown, text.n_read)} unknown to the model"
+            f"words: {text.n_changed / text.n_words:.2%} changed by the model's text rules, "
+            f"{text.share_unknown:.2%} unknown to the model"
         )
     yield from _text_rules(result)
     if text.n_noise:
@@ -341,7 +341,3 @@ def _decided(found: "Explanation") -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / max(1, whole):.2%}"

@@ -25,6 +25,7 @@ from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.scoring.likelihood.sample_options import SampleOptions
 from charlm.scoring.likelihood.sample_rows import SentencePlan
 from charlm.scoring.likelihood.sampling import SampledSentence, prefix_words, sampled_sentences
+from charlm.scoring.likelihood.streams import as_words
 from charlm.settings import Settings
 from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
@@ -76,10 +77,8 @@ class Model(LoadedModel):
             raise broken_model(self.path)
         n_words = self._run.inventory.n_words
         return [
-            WordLogProbs(
-                0.0 - nll.astype(np.float64),  # never -0
-                (each[:-1] < n_words) & (each[:-1] != UNK),
-            )
+            # Never -0.
+            WordLogProbs(0.0 - nll.astype(np.float64), as_words(each[:-1], n_words) != UNK)
             for nll, each in zip(nlls, ids, strict=True)
         ]
 

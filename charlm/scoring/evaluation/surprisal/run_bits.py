@@ -28,6 +28,7 @@ from charlm.scoring.evaluation.surprisal.token_bits import (
 )
 from charlm.scoring.likelihood.nll import FormVectors, Nlls, continued_nll, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.sentences import BLOCK, blocks
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
@@ -72,8 +73,8 @@ class RunBits(TokenModel):
             if not all(np.isfinite(nlls).all() for nlls in found):
                 raise broken_model(self.run.path)
             for words, numbers, nlls in zip(block, ids, found, strict=True):
-                n_words = self.run.inventory.n_words
-                known = tuple(n < n_words and n != UNK for n in numbers[:-1].tolist())
+                read_as = as_words(numbers[:-1], self.run.inventory.n_words)
+                known = tuple((read_as != UNK).tolist())
                 bits = nlls.astype(np.float64) * NATS
                 surprisals, expected = bits.T if entropy else (bits, None)
                 surprisals = surprisals + spelling_bits(words, known, speller=self.speller)

@@ -71,7 +71,7 @@ class NeuralScorer:
         self.forms.forget()
         ids = [self.forms.ids(words) for words in sentences]
         log_probs = self.score_ids(ids, memory=memory)
-        known = [(each < self.inventory.n_words) & (each != UNK) for each in ids]
+        known = [as_words(each, self.inventory.n_words) != UNK for each in ids]
         return [WordLogProbs(*pair) for pair in zip(log_probs, known, strict=True)]
 
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:

@@ -45,18 +45,12 @@ class MorphEncoder(Encoder):
         )
 
     def forward(self, forms: Forms) -> Tensor:
-        return self._with_words(self._summed(forms), forms)
+        return self.taps(forms)["morph"]
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         """`morphs`: the sum over the morphs; `morph`: with the word's vector."""
-        morphs_NE = self._summed(forms)
-        return {"morphs": morphs_NE, "morph": self._with_words(morphs_NE, forms)}
-
-    def _summed(self, forms: Forms) -> Tensor:
         if forms.morphs_NM is None:
             raise ValueError("forms without morphs; their FormTable has another inventory")
-        vectors_NE: Tensor = self.morphs(forms.morphs_NM)
-        return vectors_NE
-
-    def _with_words(self, morphs_NE: Tensor, forms: Forms) -> Tensor:
-        return morphs_NE if self.words is None else self.words(forms.words_N) + morphs_NE
+        morphs_NE: Tensor = self.morphs(forms.morphs_NM)
+        both_NE = morphs_NE if self.words is None else self.words(forms.words_N) + morphs_NE
+        return {"morphs": morphs_NE, "morph": both_NE}

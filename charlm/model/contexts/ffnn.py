@@ -58,13 +58,10 @@ class FeedForward(Context):
     def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
         """h_TBH, and the last n − 2 vectors, in the parameters' precision."""
         whole_TBE, after = self.history.extended(x_TBE, state)
-        vectors = self.history.read(self._dropped(whole_TBE, self.input_dropout))
+        vectors = self.history.read(dropped(self, whole_TBE, rate=self.input_dropout))
         h_TBH = torch.cat(vectors, dim=-1)
         for layer in self.layers:
-            h_TBH = self._dropped(self.activation(layer(h_TBH)), self.dropout)
+            h_TBH = dropped(self, self.activation(layer(h_TBH)), rate=self.dropout)
         if self.direct:
             h_TBH = torch.cat([h_TBH, torch.stack(vectors).sum(dim=0)], dim=-1)
         return h_TBH, after
-
-    def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
-        return dropped(x_TBE, rate, training=self.training, variational=self.variational)

@@ -55,10 +55,7 @@ class LogBilinear(Context):
     def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
         """h_TBE, and the last n − 2 vectors, in the parameters' precision."""
         whole_TBE, after = self.history.extended(x_TBE, state)
-        vectors = self.history.read(self._dropped(whole_TBE, self.input_dropout))
+        vectors = self.history.read(dropped(self, whole_TBE, rate=self.input_dropout))
         pairs = zip(self.weight, vectors, strict=True)
         parts = [functional.linear(x, w) if w.ndim == 2 else w * x for w, x in pairs]
-        return self._dropped(torch.stack(parts).sum(dim=0), self.dropout), after
-
-    def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
-        return dropped(x_TBE, rate, training=self.training, variational=self.variational)
+        return dropped(self, torch.stack(parts).sum(dim=0), rate=self.dropout), after

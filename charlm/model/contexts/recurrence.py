@@ -240,13 +240,13 @@ def drawn(*shape: int, dim: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(shape).uniform_(-(dim**-0.5), dim**-0.5))
 
 
-def dropped(x_TBE: Tensor, rate: float, *, training: bool, variational: bool) -> Tensor:
-    """Dropout, with a new mask at each position or with one mask for all steps of a stream."""
-    if not variational:
-        if training and rate and is_bf16_on_cpu(x_TBE):
+def dropped(context: nn.Module, x_TBE: Tensor, *, rate: float) -> Tensor:
+    """Dropout; one mask for all steps of a stream if `context.variational`, else one for each."""
+    if not context.variational:
+        if context.training and rate and is_bf16_on_cpu(x_TBE):
             return x_TBE * quick_mask(x_TBE, rate)
-        return functional.dropout(x_TBE, rate, training)
-    if not training or not rate:
+        return functional.dropout(x_TBE, rate, context.training)
+    if not context.training or not rate:
         return x_TBE
     return x_TBE * functional.dropout(torch.ones_like(x_TBE[:1]), rate)
 

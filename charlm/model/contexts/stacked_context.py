@@ -190,19 +190,16 @@ class StackedContext(Context):
         """h_TBH of the whole stack, and each layer's state; `run` has `run_layer`'s signature."""
         after: list[State] = []
         outputs = []
-        x_TBE = self._dropped(x_TBE, self.input_dropout)
+        x_TBE = dropped(self, x_TBE, rate=self.input_dropout)
         for number, (layer, before) in enumerate(zip(self.layers, state, strict=True)):
             h_TBH, left = run(layer, x_TBE, state=tuple(state_leaves(before)))
             after.append(left)
             outputs.append(h_TBH)
             if self.sum_layers and number == len(self.layers) - 1:
                 h_TBH = torch.stack(outputs).sum(dim=0)
-            h_TBH = self._dropped(h_TBH, self.rates[number])
+            h_TBH = dropped(self, h_TBH, rate=self.rates[number])
             x_TBE = h_TBH + x_TBE if self.residual and number else h_TBH
         return x_TBE, tuple(after)
-
-    def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
-        return dropped(x_TBE, rate, training=self.training, variational=self.variational)
 
 
 class InitialState(nn.Module):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from charlm.model.contexts.ffnn import FeedForward
 from charlm.model.contexts.recurrence import dropped, quick_mask
 
 
@@ -37,8 +38,8 @@ def test_neighbours_fall_independently_of_each_other() -> None:
 
 
 def test_a_training_in_fp32_draws_as_torch_does() -> None:
-    x = torch.ones(50, 20)
+    context, x = FeedForward(20), torch.ones(50, 20)
     torch.manual_seed(1)
-    ours = dropped(x, 0.5, training=True, variational=False)
+    ours = dropped(context, x, rate=0.5)
     torch.manual_seed(1)
     assert torch.equal(ours, torch.nn.functional.dropout(x, 0.5))

@@ -54,7 +54,7 @@ def load(
         kind = "an n-gram model" if path.is_file() else "an exported model"
         raise ConfigError(f"{path}: is {kind}, which runs on the CPU; found {device!r}")
     elif path.is_file():
-        found = load_arpa(path, speller=speller)
+        found = NgramLanguageModel(listed_ngram(path), speller=speller)
     else:
         found = ExportedModel(OnnxModel(path), speller=speller)
     if speller is not None and set(speller.inventory.words) != set(found.words):
@@ -75,12 +75,3 @@ def _loaded_run(
 
     run = load_run(path, device=pick_device(device))
     return Model(run, speller=OpenVocabulary.of_run(run) if has_own else speller)
-
-
-def load_arpa(path: str | Path, *, speller: "OpenVocabulary | None" = None) -> NgramLanguageModel:
-    """The n-gram model in an ARPA file.
-
-    Raises:
-        ConfigError, DataError: as `listed_ngram`.
-    """
-    return NgramLanguageModel(listed_ngram(path), speller=speller)

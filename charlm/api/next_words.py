@@ -1,8 +1,9 @@
 """The likeliest next words under several models."""
 
-from charlm.api.load_model import load, load_arpa
-from charlm.api.loaded_models import NextWords
+from charlm.api.load_model import load
+from charlm.api.loaded_models import NextWords, NgramLanguageModel
 from charlm.api.next_options import NextOptions
+from charlm.ngram.load import listed_ngram
 from charlm.options import keywords, require_cpu, require_one_stdin, several
 from charlm.run.which import which_run
 
@@ -29,5 +30,5 @@ def next_words(options: NextOptions) -> tuple[NextWords, ...]:
         require_cpu(options)
     found = [load(path, device=options.device).next_words(beginning, k=options.k) for path in runs]
     read = " ".join(found[0].words) if found else beginning
-    of_lms = [load_arpa(path).next_words(read, k=options.k) for path in lms]
-    return (*found, *of_lms)
+    of_lms = (NgramLanguageModel(listed_ngram(path)) for path in lms)
+    return (*found, *(each.next_words(read, k=options.k) for each in of_lms))

@@ -52,12 +52,7 @@ class LanguageModel(nn.Module):
         return self.in_context(x_TBE, state=state, resets_TB=resets_TB, keep_TB=keep_TB)
 
     def in_context(
-        self,
-        x_TBE: Tensor,
-        *,
-        state: State,
-        resets_TB: Tensor | None = None,
-        keep_TB: Tensor | None = None,
+        self, x_TBE: Tensor, *, state: State, resets_TB: Tensor | None, keep_TB: Tensor | None
     ) -> tuple[Tensor, State]:
         """As `read`, from the vectors of the positions on."""
         if keep_TB is not None:

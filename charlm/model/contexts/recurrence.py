@@ -111,7 +111,7 @@ class Cell(nn.Module, ABC):
 
 
 def run_cell(
-    cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise, keep_TB: Tensor | None = None
+    cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise, keep_TB: Tensor | None
 ) -> tuple[Tensor, Leaves]:
     """h_TBH, and the state after the last step. Where `keep_TB` is 0, a step begins with zeros.
 

@@ -31,9 +31,7 @@ def label_read(label: str, is_known: Callable[[str], bool]) -> str:
     return UNK_WORD if label == CAPITAL_UNK and not is_known(label) else label
 
 
-def is_read(
-    label: str, is_known: Callable[[str], bool], *, rules: Normalisation | None = None
-) -> bool:
+def is_read(label: str, is_known: Callable[[str], bool], *, rules: Normalisation | None) -> bool:
     """Whether models read a label: a word, or noise that their vocabulary has.
 
     It has `[LAUGH]` if `rules` for the words that they read make it a `[laugh]` of their text.
@@ -42,7 +40,7 @@ def is_read(
 
 
 def labels_read(
-    labels: Sequence[str], is_known: Callable[[str], bool], *, rules: Normalisation | None = None
+    labels: Sequence[str], is_known: Callable[[str], bool], *, rules: Normalisation | None
 ) -> list[str]:
     """What models read of a hypothesis, before `rules` for their words are applied to it."""
     return [label_read(each, is_known) for each in labels if is_read(each, is_known, rules=rules)]

@@ -44,7 +44,7 @@ class RunBits(TokenModel):
         name: str,
         precision: str,
         spells: bool,
-        adaptation: Adaptation | None = None,
+        adaptation: Adaptation | None,
     ) -> None:
         self.name = name
         self.run = run

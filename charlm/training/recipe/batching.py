@@ -24,7 +24,7 @@ from charlm.errors import DataError
 from charlm.model.forms import Forms, FormTable
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.settings import Count, Meaning, Probability
-from charlm.text.corpus.tokens import END, UNK
+from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import EncodedText, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.ranks import ALONE, Ranks
@@ -189,7 +189,7 @@ class Batches(ABC):
             inputs, targets = inputs[:, :1], np.full_like(targets[:, :1], -1)
         own = BatchCounts.of(targets)
         if not self.by_spelling:
-            inputs = np.where(inputs < n_words, inputs, UNK).astype(np.int32)
+            inputs = as_words(inputs, n_words).astype(np.int32)
         distinct, where = np.unique(inputs, return_inverse=True)
         return Batch(
             forms=self.table.forms(distinct),

@@ -131,8 +131,7 @@ def _opened_lm(
 ) -> NgramBits:
     # Only charlm's own n-gram engine gives whole distributions.
     model = load_ngram(path, engine="charlm" if entropy else "auto", encoding=options.encoding)
-    words = getattr(model, "words", None) or ()  # a KenLM binary does not list its words
-    vocabulary = frozenset(words) - {START_WORD}
+    vocabulary = frozenset(model.words or ()) - {START_WORD}  # a binary does not list its words
     speller = None
     if options.open_vocabulary:
         speller = next((run.speller for run in runs if run.vocabulary == vocabulary), None)
@@ -141,7 +140,7 @@ def _opened_lm(
                 f"--open-vocabulary: {path} has no speller, nor the words of a run that has; "
                 "expected a run of the same words by --model; estimate it with --vocab RUN"
             )
-    return NgramBits(model, name=name, words=tuple(vocabulary), speller=speller)
+    return NgramBits(model, name=name, vocabulary=vocabulary, speller=speller)
 
 
 def _names(runs: Sequence[Path], lms: Sequence[Path]) -> list[str]:

@@ -113,12 +113,12 @@ class NgramBits(TokenModel):
         model: NgramModel,
         *,
         name: str,
-        words: Sequence[str],
+        vocabulary: frozenset[str],
         speller: "OpenVocabulary | None",
     ) -> None:
         self.name = name
         self.model = model
-        self.vocabulary = frozenset(words)
+        self.vocabulary = vocabulary
         self.speller = speller
 
     def bits(

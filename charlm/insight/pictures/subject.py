@@ -47,11 +47,6 @@ class Subject:
         self.members: tuple[Contender, ...] = contenders(self.paths, taken=baseline_name(ORDER))
         self.names = tuple(member.name for member in self.members)
 
-    def on_stage(self, stage: str) -> None:
-        """Reports the current stage, if the caller asked for that."""
-        if self.options.on_stage is not None:
-            self.options.on_stage(stage)
-
     @cached_property
     def run(self) -> LoadedRun:
         """The first run."""
@@ -111,7 +106,8 @@ class Subject:
     def ngrams(self) -> NgramMap:
         """Character n-grams in the plane."""
         character_encoder(self.run)  # refuses before anything is told
-        self.on_stage(f"{self.name}: encoding the character n-grams of its words")
+        if self.options.on_stage is not None:
+            self.options.on_stage(f"{self.name}: encoding the character n-grams of its words")
         return ngram_map(self.run)
 
     @cached_property
@@ -154,6 +150,6 @@ class Subject:
             split=self.options.split,
             device=self.options.device,
             threads=self.options.threads,
-            on_stage=self.on_stage,
+            on_stage=self.options.on_stage,
         )
         return TextReading(options, self.members)

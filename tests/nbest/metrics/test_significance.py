@@ -117,7 +117,7 @@ def test_the_interval_is_that_of_each_draw_on_its_own(
     monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
     monkeypatch.setattr(resampling, "BLOCK", block)  # numbers in memory at a time
-    first, second = np.random.default_rng(5).integers(0, 4, (2, 7))
+    first, second = np.random.default_rng(5).integers(0, 1000, (2, 7))
     generator = np.random.default_rng(0)
     drawn = []
     for _ in range(1000):

@@ -284,6 +284,7 @@ def test_scores_that_may_be_means_beside_a_models_sums_are_named(
     [
         ('{"id": "u", "beams": [["a b", null, [], -3.0, -5.0], ["a", null, [], -2.0, -6.0]]}', []),
         ('{"id": "u", "input": ["a b", "a"], "am_score": [-3.0, -2.0]}', ["am_score=1"]),
+        ("id\tscore\ttext\nu\t-3.0\ta b\nu\t-2.0\ta", ["score=1", "own=1"]),
     ],
 )
 def test_sums_of_formats_that_take_no_length_penalty_are_not_named(

@@ -19,6 +19,8 @@ def test_parts_that_do_not_apply_are_left_out_of_a_signature() -> None:
         (Normalisation(unicode="none"), "none"),
         (Normalisation(True, "NFKC", "simple", True), "NFKC+lower+simple+numbers"),
         (Normalisation(lower=True, dotless_i=True), "NFC+lower+dotless-i"),
+        (Normalisation(split_hyphens=True, punctuation="drop"), "NFC+hyphens+punctuation"),
+        (Normalisation(map=(("one", "1"),)), "NFC+map-421a50002c84"),
     ],
 )
 def test_a_normalisation_is_named_by_its_steps(

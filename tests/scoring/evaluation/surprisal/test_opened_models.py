@@ -1,11 +1,13 @@
 """Whether models read alike, so that what depends on the words alone stands once in a table."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from charlm.scoring.evaluation.surprisal.opened_models import OpenedModels
 from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 
@@ -42,3 +44,14 @@ def test_models_read_alike_if_words_and_counts_are_known_to_be_the_same(
 ) -> None:
     opened = OpenedModels((Reading(first), Reading(second)), is_raw=False)
     assert opened.read_alike is are_alike
+
+
+@pytest.mark.parametrize(("is_raw", "seen"), [(False, (True, False, True)), (True, (None,) * 3)])
+def test_a_model_reads_by_its_own_rules_and_one_without_by_those_of_the_first_run(
+    is_raw: bool, seen: tuple[bool | None, ...]
+) -> None:
+    lower = replace(ONCE, normalisation=Normalisation(lower=True))
+    models = (Reading(lower), Reading(ONCE), Reading(None))
+    opened = OpenedModels(models, is_raw=is_raw)
+    rules = [opened.rules(model) for model in models]
+    assert tuple(each and each.lower for each in rules) == seen

@@ -140,6 +140,7 @@ def test_models_of_streams_and_of_sentences_are_compared_in_both_states(tmp_path
     ("ppls", "falls"),
     [
         ([100, 90], True),
+        ([100, 90, 99, 80], True),
         ([100, 99.6], False),
         ([90, 100], False),
         ([100, 90, 99, 92], False),  # compared with the best epoch, not with the one before

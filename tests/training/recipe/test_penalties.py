@@ -55,6 +55,8 @@ def test_the_gradient_of_a_penalty_is_that_of_differences(
 def test_a_single_step_changes_nothing() -> None:
     assert temporal_penalty(H[:1], EXISTS[:1]).item() == 0.0
     assert temporal_penalty(H[:1], None).item() == 0.0
+    no_pair = torch.tensor([[True, True], [False, False], [False, False]])  # one process's share
+    assert temporal_penalty(H, no_pair).item() == 0.0
 
 
 @pytest.mark.parametrize("penalty", [activation_penalty, temporal_penalty])

@@ -23,14 +23,18 @@ def trainer_of(new_trainer: MakeTrainer) -> MakeTrainer:
     """A trainer of a tiny model without dropout, whose weights are the same at each call."""
 
     def make(
-        sentences: Sequence[Sequence[str]], *, context: str = "lstm", **recipe: Any
+        sentences: Sequence[Sequence[str]],
+        *,
+        context: str = "lstm",
+        output: str = "softmax",
+        **recipe: Any,
     ) -> Trainer:
         inventory = inventory_of(sentences, min_count=1, min_char_count=1)
         ids = np.concatenate(encode_sentences(sentences, FormIds(inventory)))
         parts = {
             "encoder": {"type": "word", "dim": 2},
             "context": {"type": context, "dim": 2, "dropout": 0.0},
-            "output": {"type": "softmax"},
+            "output": {"type": output},
         }
         large = {"type": "uniform", "range": 1.0}  # so that nothing is near linear
         settings = {"batch_size": 2, "oov_input": "unk", "initialisation": large, **recipe}
@@ -122,3 +126,18 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
     for p, total in zip(together.parameters, expected, strict=True):
         assert p.grad is not None
         torch.testing.assert_close(p.grad, total)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "at_unigrams"),
+    [("nce", True), ("self-normalised", True), ("cross-entropy", False)],
+)
+@pytest.mark.parametrize("output", ["softmax", "composed"])
+def test_scores_that_are_to_be_log_probabilities_start_at_the_unigrams(
+    trainer_of: MakeTrainer, criterion: str, at_unigrams: bool, output: str
+) -> None:
+    trainer = trainer_of(SENTENCES, output=output, criterion={"type": criterion})
+    objective.draw_weights(trainer.model, trainer.recipe, inventory=trainer.inventory)
+    bias_V = next(p for name, p in trainer.model.output.named_parameters() if name.endswith("bias"))
+    unigrams_V = torch.tensor([31, 1, 31, 31, 31, 31]) / 156  # 1 added to each count
+    assert torch.allclose(bias_V, unigrams_V.log()) is at_unigrams

@@ -75,6 +75,8 @@ def error_line(error: BaseException) -> str | None:
             f"found no Python package {error.name!r} beside {sys.executable}; expected all that "
             "charlm depends on; install it again with them (pip install ., in its source folder)"
         )
+    if isinstance(error, RuntimeError) and "home directory" in str(error):
+        return "HOME: not set, and this user has no home folder; expected one; set HOME"
     return None
 
 

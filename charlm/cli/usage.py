@@ -39,6 +39,10 @@ class Commands(TyperGroup):
         """As Typer's, but also `help COMMAND` and `version`, which other tools have."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
+        if args[:1] in (["--install-completion"], ["--show-completion"]):
+            ctx.info_name = (
+                self.name
+            )  # shells complete a command of one word: no `python -m charlm`
         return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -6,6 +6,7 @@ its input over the whole batch, so rows go through it one at a time: otherwise t
 would depend on the other rows.
 """
 
+import os
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 N_EDGES = 2  # the markers of a word's start and end around its letters
 LONGEST_REASON = 160  # of what the system says of a library that does not load
 FORMS_AT_ONCE = 512  # at 70 letters each, the CNN's windows of this many forms take some 50 MB
+
+# Read when onnxruntime is imported, which else leaves a device's number and a database in HOME.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 Vectors = npt.NDArray[np.float32]
 State = tuple[Vectors, ...]  # of the context, batch first

@@ -86,6 +86,10 @@ LESS = "a smaller batch, model or vocabulary needs less"
             f"found no Python package 'jiwer' beside {sys.executable}; expected all that charlm "
             "depends on; install it again with them (pip install ., in its source folder)",
         ),
+        (
+            RuntimeError("Could not determine home directory."),
+            "HOME: not set, and this user has no home folder; expected one; set HOME",
+        ),
         (MemoryError(), f"out of memory; {LESS}"),
         (MemoryError(NUMPY), f"out of memory (7.28 TiB asked for); {LESS}"),
         (RuntimeError(TORCH_CPU), f"out of memory (8000000000000 bytes asked for); {LESS}"),

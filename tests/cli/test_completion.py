@@ -1,5 +1,7 @@
 """What the shell offers at TAB."""
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -34,3 +36,18 @@ def offered(line: str) -> list[str]:
 )
 def test_a_line_is_completed(line: str, names: list[str]) -> None:
     assert offered(line) == names
+
+
+@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
+def test_the_module_is_completed_as_the_program(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("typer.completion._get_shell_name", lambda: "bash")
+    monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: "bash")
+    result = CliRunner().invoke(app, [option], prog_name="python -m charlm")
+    assert (result.exit_code, result.stderr) == (0, "")
+    installed = [path.read_text() for path in tmp_path.glob(".bash_completions/*")]
+    (script,) = installed or [result.stdout]
+    assert script.rstrip().endswith("complete -o default -F _charlm_completion charlm")
+    assert "\n                   _CHARLM_COMPLETE=complete_bash $1" in script

@@ -167,3 +167,20 @@ def test_a_home_that_cannot_be_written_is_nothing_to_tell(tiny_run: Path, tmp_pa
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{out}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "name"), [((), "report.html"), (("--picture", "curves"), "curves.png")]
+)
+def test_the_default_place_is_looked_at_before_the_work(
+    options: tuple[str, ...],
+    name: str,
+    tiny_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    result = invoke(tiny_run.resolve(), *options)
+    assert result.exit_code == 1
+    assert result.stderr == f"charlm: --out {name}: is a folder; expected a file or a new name\n"

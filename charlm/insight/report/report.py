@@ -84,9 +84,9 @@ def report(options: ReportOptions) -> Report:
 
 def _check(options: ReportOptions) -> None:
     picture, pictures, data_out = options.picture, options.pictures, options.data_out
-    require_place(options.out, option="--out")
-    require_place(data_out, option="--data-out")
     out = options.out if picture is None else _picture_path(options)
+    require_place(out or (PAGE if pictures is None else None), option="--out")
+    require_place(data_out, option="--data-out")
     require_distinct({"--out": out, "--data-out": data_out})
     if picture is not None:
         if picture not in PICTURES:

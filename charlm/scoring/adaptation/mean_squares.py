@@ -53,7 +53,8 @@ def mean_squared_gradients(
     try:
         write_tensors(path, made.tensors, meta={**_wanted(run), "train": sha256})
     except (OSError, DataError) as error:
-        tell(f"{path}: not written ({error})")
+        reason = error.strerror if isinstance(error, OSError) else "a folder"
+        tell(f"{path}: not written ({reason})")
     return made
 
 

@@ -137,7 +137,8 @@ def _with_chosen(
     try:
         write_json(run.path / FILE, {"model": run.weights_sha256, "rates": kept})
     except (OSError, DataError) as error:
-        tell(f"{run.path / FILE}: not written ({error})")
+        reason = error.strerror if isinstance(error, OSError) else "a folder"
+        tell(f"{run.path / FILE}: not written ({reason})")
     return replace(adaptation, rates=chosen)
 
 

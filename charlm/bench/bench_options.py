@@ -84,7 +84,12 @@ class StepBenchOptions:
 class PrepBenchOptions:
     data: BenchData = None
     tokens: Annotated[
-        int, Opt("Number of tokens of the training text that is generated.", least=100)
+        int,
+        Opt(
+            "Number of tokens of the training text that is generated; each of its 10,000 words "
+            "follows once.",
+            least=100,
+        ),
     ] = 1_000_000
     repetitions: Repetitions = 3
     seed: Annotated[int, Opt("Seed of the generated text.", least=0, most=MAX_SEED)] = 0

@@ -13,15 +13,17 @@ import torch
 
 from charlm.bench.bench_options import CostBenchOptions
 from charlm.bench.machine import description, finished
-from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus
+from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus, sentences
 from charlm.bench.timing import peak_bytes, reset_peak
 from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import ConfigError, DataError
+from charlm.model.build import build_model, without_memory
 from charlm.model.kernels.sparse_rows import spread
 from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
-from charlm.settings import Settings, merged, overridden
+from charlm.settings import Settings, hint, merged, overridden
+from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop.graph_step import WARM_UPS
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
@@ -76,11 +78,13 @@ def bench_cost(options: CostBenchOptions) -> CostBench:
             raise ConfigError(f"--set {text}: {options.over} would replace it; leave it out")
     if quantity == "tokens":
         _refuse_too_few(values, options)
+    varied = [() if quantity in MADE else (f"{quantity}={value}",) for value in values]
+    listed = [_settings(options.arch, (*options.overrides, *one)) for one in varied]
+    if quantity not in MADE:
+        _refuse_wrong(listed)
     costs = []
-    for value in values:
+    for value, settings in zip(values, listed, strict=True):
         made = {**MADE, quantity: int(value)} if quantity in MADE else MADE
-        varied = () if quantity in MADE else (f"{quantity}={value}",)
-        settings = _settings(options.arch, (*options.overrides, *varied))
         trainer = _trainer(settings, made, options=options)
         costs.append(_cost(trainer, value, steps=options.steps))
     return CostBench(
@@ -106,12 +110,26 @@ def _quantity(over: str) -> tuple[str, list[str]]:
         numbers = [int(value) if value.isascii() and value.isdecimal() else -1 for value in listed]
         if not all(low <= number <= high for number in numbers):
             raise ConfigError(f"bench cost: {over!r}: expected whole numbers from {low} to {high}")
+    elif near := hint(name, MADE):
+        raise ConfigError(
+            f"bench cost: unknown quantity {name!r}; {near}expected one of "
+            f"{', '.join(MADE)} or a setting, as context.dim=100,300"
+        )
     return name, listed
 
 
 def _settings(arch: str, overrides: Sequence[str]) -> Settings:
     """As `charlm train` has them."""
     return merged(preset(arch), overridden({}, overrides))
+
+
+def _refuse_wrong(listed: Sequence[Settings]) -> None:
+    """Refuse settings of which no model can be built, before any is measured."""
+    inventory = inventory_of(sentences(0, is_full=True))
+    for settings in listed:
+        recipe_of(settings)
+        with without_memory():
+            build_model(settings, inventory)
 
 
 def _needed_tokens(settings: Settings, *, steps: int) -> int:

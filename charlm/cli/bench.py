@@ -48,7 +48,7 @@ def train(options: TrainBenchOptions) -> Results:
         f"{result.arch}, {result.n_parameters:,} parameters; {result.precision}; {result.machine}"
     )
     output.write(
-        f"{result.n_steps} steps of {result.n_tokens // result.n_steps} tokens, "
+        f"{output.counted(result.n_steps, 'step')} of {result.n_tokens // result.n_steps} tokens, "
         f"{result.forms_per_step:.0f} distinct forms each; text: {result.data}"
     )
     _table(result)
@@ -103,7 +103,7 @@ def score(options: ScoreBenchOptions) -> Results:
     yield result
     output.write(
         f"{result.n_lists} lists, {result.n_hypotheses} hypotheses, {result.n_tokens} tokens; "
-        f"{result.threads} threads; {result.model}"
+        f"{output.counted(result.threads, 'thread')}; {result.model}"
     )
     _table(result)
     output.write(
@@ -156,7 +156,10 @@ def kn(options: KnBenchOptions) -> Results:
 
     result = bench_kn(options)
     yield result
-    output.write(f"order {result.order}, {result.n_ngrams:,} n-grams; text: {result.data}")
+    output.write(
+        f"order {result.order}, {result.n_ngrams:,} n-grams of {result.n_tokens:,} tokens; "
+        f"{result.n_queries:,} queries; text: {result.data}"
+    )
     _table(result)
     if result.ratio_to_lmplz is not None:
         output.write(f"{result.ratio_to_lmplz:.2f} times lmplz's time")

@@ -48,9 +48,12 @@ def _gpus(gpus: str, *, device: str) -> list[str]:
     found = torch.cuda.device_count()
     if not all(int(number) < found for number in numbers):
         which = f"{found} CUDA devices; expected numbers below that" if found else "no CUDA device"
+        instead = "--device cpu"
+        if len(numbers) > 1:
+            instead = f"--processes {len(numbers)} for as many processes on the CPU"
         raise ConfigError(
-            f"--gpus {gpus}: this machine shows {which}; use --processes {len(numbers)} for as "
-            "many processes on the CPU, or install a torch built for CUDA"
+            f"--gpus {gpus}: this machine shows {which}; use {instead}, or install a torch built "
+            "for CUDA"
         )
     return [f"cuda:{int(number)}" for number in numbers]
 

@@ -199,3 +199,25 @@ def test_an_option_said_before_the_type_of_its_part_holds(
 def test_streams_that_are_left_to_the_text_are_those_of_a_long_one() -> None:
     assert recipe_of({"recipe": {"batch_size": 0}}).batch_size == 64
     assert recipe_of({"recipe": {"batch_size": 3}}).batch_size == 3
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [
+        ("context.dim=4,x", "option 'dim' of context 'lstm' is 'x'"),
+        ("recipe.bptt=5,0", "bptt"),
+        ("output.type=softmax,sofmax", "sofmax"),
+    ],
+)
+def test_a_wrong_value_is_refused_before_any_is_measured(
+    over: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(cost, "_cost")
+    with pytest.raises(ConfigError, match=message):
+        bench_cost(over, arch="word-small", overrides=SMALL[1:3], steps=1)
+
+
+def test_a_misspelled_quantity_is_named_with_those_that_there_are() -> None:
+    message = r"unknown quantity 'word'; did you mean words\? expected one of words, letters"
+    with pytest.raises(ConfigError, match=message):
+        bench_cost("word=100", steps=1)

@@ -141,7 +141,7 @@ class TextReading:
             ),
             *(
                 f"{name} has other words than {first.name}: its perplexities do not compare, and "
-                "it is left out of the pictures"
+                "it is left out by frequency and by position"
                 for name in others
             ),
         )

@@ -173,13 +173,12 @@ def influences(run: "LoadedRun", sentences: Sequence[Sequence[str]]) -> list[flo
 
 
 def gates_part(by_cell: Mapping[str, Sequence[float]]) -> str:
-    from charlm.insight.pictures.canvas import blank, style_of
+    from charlm.insight.pictures.canvas import COLOURS, DASHES, blank
 
     figure, axes = blank(title="")
     for number, (cell, norms) in enumerate(by_cell.items()):
-        style = style_of(number)
         shares = [norm / norms[0] for norm in norms]
-        axes.semilogy(range(len(shares)), shares, style.dashes, color=style.colour, label=cell)
+        axes.semilogy(shares, DASHES[number], color=COLOURS[number], label=cell)
     axes.set(xlabel="words back", ylabel="influence, the last word's = 1")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}")
     axes.legend(frameon=False)
@@ -190,7 +189,9 @@ def gates_part(by_cell: Mapping[str, Sequence[float]]) -> str:
             factor = f"{(norms[-1] / norms[FAR]) ** (1 / (N_BACK - 1 - FAR)):.2f}"
         rows.append((cell, *(_shown(norms[k] / norms[0]) for k in SHOWN), factor))
     header = ("", *(f"{k} back" for k in SHOWN), f"factor a word from {FAR} on")
-    return chart(figure, name="gates") + table_html(header, rows)
+    alt = "Influence of the word 0 to 39 places back, in an RNN, an LSTM and a GRU; numbers below."
+    table = f'<div class="scroll" tabindex="0">{table_html(header, rows)}</div>'
+    return chart(figure, name="gates", alt=alt) + table
 
 
 def _shown(share: float) -> str:
@@ -239,13 +240,15 @@ def lesions_part(ppls: Sequence[float]) -> str:
     rows = [("none", f"{whole:.2f}", "")]
     for layer, ppl in enumerate(lesioned, 1):
         rows.append((f"layer {layer}", f"{ppl:.2f}", f"{change(100 * (ppl / whole - 1))}"))
-    return chart(figure, name="lesions") + table_html(("gates shut", "perplexity", ""), rows)
+    alt = "By how much the perplexity is higher with the gates of one layer shut; numbers below."
+    header = ("gates shut", "perplexity", "")
+    return chart(figure, name="lesions", alt=alt) + table_html(header, rows)
 
 
 # The page
 
 
-def chart(figure: "Figure", *, name: str) -> str:
+def chart(figure: "Figure", *, name: str, alt: str) -> str:
     """The figure for a wide window and for a narrow one, in the page's letters and colours."""
     from matplotlib.text import Text
 
@@ -258,7 +261,7 @@ def chart(figure: "Figure", *, name: str) -> str:
         for text in figure.findobj(Text):
             text.set_fontsize(LETTERS)
         drawings.append(inline_svg(figure, name=f"{name}-{window}", drawn=Drawn(figure, (), ())))
-    return f'<div class="chart" role="img" aria-label="{name}">{"".join(drawings)}</div>'
+    return f'<div class="chart" role="img" aria-label="{escape(alt)}">{"".join(drawings)}</div>'
 
 
 def page(parts: Mapping[str, str]) -> str:

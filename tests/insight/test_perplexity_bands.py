@@ -231,8 +231,8 @@ def test_a_run_of_other_words_is_left_out_and_named(
     assert reading.comparable == [0]
     notes = "\n".join(reading.notes)
     assert (
-        "run has other words than tiny: its perplexities do not compare, and it is left out of "
-        "the pictures"
+        "run has other words than tiny: its perplexities do not compare, and it is left out by "
+        "frequency and by position"
     ) in notes
     assert "run was trained on another text than KN-5" in notes
 

@@ -64,6 +64,8 @@ def test_a_corpus_that_was_begun_is_made_anew(
 def test_the_page_is_whole_and_asks_for_nothing(lessons: SimpleNamespace, folder: Path) -> None:
     page = (folder / "lesson.html").read_text()
     assert page.count("<h2>") == 3
+    alts = re.findall(r'role="img" aria-label="([^"]*)"', page)
+    assert ["RNN" in alts[0], "layer" in alts[1]] == [True, True]
     assert page.count("<svg") == 2 * 2  # for wide windows and for narrow ones
     assert re.findall(r"<!--@|<script|<link|src=|https?:", page) == []
     assert all(f"<bdi>{cell}</bdi>" in page for cell in lessons.CELLS)

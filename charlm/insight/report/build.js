@@ -59,11 +59,12 @@ function span(system, bands, first) {
 
 function sentences(data) {
   const heat = (value) => Math.max(0, Math.min(5, Math.floor(-value)));
+  const minus = (number) => number.replace("-", "−");
   const line = ({ words, log10_probs: values, line: number, mean }) => el("p", { class: "sentence", dir: directionOf(words) },
     ...[...words, "</s>"].flatMap((word, index) => [
-      el("span", { class: `word h${heat(values[index])}`, title: `log10 P = ${values[index].toFixed(3)}` },
-        bdi(word), el("small", {}, values[index].toFixed(1))), " "]),
-    el("span", { class: "soft where", dir: "ltr" }, `line ${shown(number)}, mean ${mean.toFixed(2).replace("-", "−")}`));
+      el("span", { class: `word h${heat(values[index])}`, title: `log10 P = ${minus(values[index].toFixed(3))}` },
+        bdi(word), el("small", { dir: "ltr" }, minus(values[index].toFixed(1)))), " "]),
+    el("span", { class: "soft where", dir: "ltr" }, `line ${shown(number)}, mean ${minus(mean.toFixed(2))}`));
   const toggle = el("button", { type: "button", "aria-pressed": "false" }, "Show the numbers");
   const scale = [0, 1, 2, 3, 4, 5].map((n) => el("span", { class: `word h${n}` }, ["0", "−1", "−2", "−3", "−4", "≤ −5"][n]));
   const node = section("sentences", "Hardest and easiest sentences",

@@ -269,3 +269,18 @@ def test_no_heading_of_sentences_stands_over_nothing(watched: Any) -> None:
 def test_bands_that_are_no_frequencies_are_explained(watched: Any) -> None:
     how = watched.page.locator("#bands > .how").inner_text()
     assert "</s>, and <unk> stand apart on the left" in how
+
+
+def test_a_number_below_a_word_from_the_right_has_its_sign_before_it(watched: Any) -> None:
+    line = {"words": ["שלום"], "log10_probs": [-3.8, -0.5], "line": 1, "mean": -2.15}
+    page = watched.page
+    shown = page.evaluate(
+        """line => {
+          sentences({ sentences: { hardest: [line], easiest: [] } });
+          const found = [...document.querySelectorAll("[dir=rtl].sentence .word")];
+          const numbers = found.map((word) => word.querySelector("small"));
+          return numbers.map((each) => [each.textContent, getComputedStyle(each).direction]);
+        }""",
+        line,
+    )
+    assert shown == [["−3.8", "ltr"], ["−0.5", "ltr"]]

@@ -85,3 +85,9 @@ def test_lines_that_only_look_like_csv_are_sentences_where_the_user_says_so(
     out = tmp_path / "scores"
     charlm.score(table, model=tiny_run, format="text", out=out)
     assert len(out.read_text().splitlines()) == len(table.read_text().splitlines())
+
+
+def test_a_table_with_tabs_and_names_of_columns_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("id\ttext\n1\ta b\n2\tc\n3\td\n")
+    with pytest.raises(DataError, match=r"looks like a table \(begins 'id\\ttext'\); expected a"):
+        charlm.prep(tmp_path / "raw", out=tmp_path / "c")

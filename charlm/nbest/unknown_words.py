@@ -302,8 +302,13 @@ def _list_format(sample: Sample) -> Format | None:
     try:
         form = detect(sample)
     except (ConfigError, DataError):
-        if sample.names or not any(text.strip(" \t") for text in sample.lines):
+        if sample.names:
             raise
+        if not any(text.strip(" \t") for text in sample.lines):
+            raise DataError(
+                f"{display_name(sample.path)}: found nothing in it; expected text, lists, lattices "
+                "or references"
+            ) from None
         return None
     return None if isinstance(form, TextFormat) else form
 

@@ -182,7 +182,7 @@ def test_a_name_that_ends_in_a_slash_is_that_of_a_folder() -> None:
 
 def test_a_link_to_a_folder_is_that_folder() -> None:
     Path("link").symlink_to("elsewhere")
-    call("prep", "lists.tsv", "--split", "50,25,25", "--out", "link")
+    call("prep", "corpus/train.txt", "--split", "50,25,25", "--out", "link")
     assert sorted(os.listdir("elsewhere")) == ["corpus.json", "test.txt", "train.txt", "valid.txt"]
 
 

@@ -204,3 +204,9 @@ def test_a_wrong_encoding_is_recognised_after_lower_casing(tmp_path: Path) -> No
     inventory = inventory_of([["café"]] * 2, normalisation=Normalisation(lower=True))
     found = rules(inventory, "CafÃ©\n", tmp_path / "t")
     assert found == {"encoding": (("cafã©", "café"),)}
+
+
+def test_a_text_of_blank_lines_is_not_said_to_lack_lists_alone(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("\n \n")
+    with pytest.raises(DataError, match="text: found nothing in it; expected text, lists, lattice"):
+        unknown_words(inventory_of([["a"]]), [tmp_path / "text"])

@@ -14,18 +14,19 @@ from typing import BinaryIO, TypeVar
 from charlm.errors import DataError
 from charlm.text.corpus.dedup import SeenLines
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
-from charlm.text.corpus.oddities import UNWANTED, UNWANTED_KINDS, kind_of, replaced
+from charlm.text.corpus.oddities import C1, UNWANTED, UNWANTED_KINDS, kind_of, replaced
 from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import NUL_FOUND, CutLine, LineRules, raw_lines
+from charlm.text.io.lines import NUL_FOUND, CutLine, LineRules, is_utf8, raw_lines
 from charlm.text.io.table_lines import LOOKED_AT, refuse_csv_bytes
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
 DUPLICATE, INVALID = "duplicate", "invalid encoding"
 MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
 REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID, *UNWANTED_KINDS)
+ASK_WINDOWS = "is it of Windows, which has letters and quotes there: --encoding cp1252 or cp1250?"
 LOOKED_AT_WORDS = 2_000_000  # of the text that is kept, for what is odd about them
 Line = TypeVar("Line")
 
@@ -78,6 +79,7 @@ class Cleaner:
         self.n_kept = 0
         self.n_words = 0
         self.n_replaced = 0
+        self.n_c1 = 0  # characters that are replaced where Windows has letters and quotes
         self.has_stopped = False  # with something left, since there were enough tokens
         self.unwanted: Counter[str] = Counter()  # characters that were replaced, by kind
         self.types: Counter[str] = Counter()  # of the first words that are kept
@@ -126,6 +128,13 @@ class Cleaner:
         self.sources.append(RawSource(name, "raw", n_lines, sha256))
 
     @property
+    def told_drops(self) -> str:
+        """How many lines were read and why some were dropped; nothing if none was."""
+        drops = ", ".join(f"{n} {reason}" for reason, n in self.drops.items() if n)
+        n_lines = self.n_kept + sum(self.drops.values())
+        return f" of {n_lines} lines ({drops})" if drops else ""
+
+    @property
     def _is_full(self) -> bool:
         return 0 < self._options.max_tokens <= self.n_words
 
@@ -169,12 +178,19 @@ class Cleaner:
                     "Macs end lines; expected lines that end in LF; tr '\\r' '\\n' makes lines of "
                     "them, --invalid replace blanks"
                 )
+            if C1.match(found[0]) and not is_utf8(self._options.encoding):
+                raise DataError(
+                    f"{where}: found byte 0x{ord(found[0]):02x} at character "
+                    f"{line.index(found[0]) + 1}, a control character in {self._options.encoding}; "
+                    f"expected text; {ASK_WINDOWS}"
+                )
             raise DataError(
                 f"{where}: found a {kind} (U+{ord(found[0]):04X}) at character "
                 f"{line.index(found[0]) + 1}; expected text; --invalid replace takes soft hyphens "
                 "out and blanks the others, --invalid drop leaves out the lines that hold one"
             )
         self.unwanted.update(map(kind_of, found))
+        self.n_c1 += sum(map(bool, map(C1.match, found)))
         return replaced(line)
 
     def _take(self, line: str) -> None:

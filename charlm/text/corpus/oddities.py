@@ -15,6 +15,7 @@ from charlm.text.corpus.normalisation import IGNORED, SEPARATORS
 # TAB separates words, LF lines, and CR may stand at a line's end. The soft hyphen shows nothing
 # until a line is broken there.
 UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad]|\r(?!\r*$)")
+C1 = re.compile("[\x80-\x9f]")
 NUL, CONTROL, SOFT_HYPHEN = "NUL byte", "control character", "soft hyphen"
 UNWANTED_KINDS = (NUL, CONTROL, SOFT_HYPHEN)
 SOFT = "\xad"

@@ -20,7 +20,12 @@ from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisati
 from charlm.text.corpus.embedded import pydoc_sentences
 from charlm.text.corpus.oddities import Finding, oddities
 from charlm.text.corpus.prep_options import PrepOptions
-from charlm.text.corpus.signs import signs_of_dotless_i, signs_of_raw_text, signs_of_repetition
+from charlm.text.corpus.signs import (
+    signs_of_dotless_i,
+    signs_of_raw_text,
+    signs_of_repetition,
+    signs_of_windows,
+)
 from charlm.text.corpus.split import (
     SPLITS,
     SUMMARY,
@@ -129,7 +134,9 @@ def prep(options: PrepOptions) -> PrepResult:
         raw, all_cleaned = cleaned[RAW], cleaned.values()
         blocks = _blocks(cleaned, options, shares=shares)
         types = sum((each.types for each in all_cleaned), Counter[str]())
+        n_c1 = sum(each.n_c1 for each in all_cleaned)
         signs = (
+            *signs_of_windows(n_c1, encoding=options.encoding),
             *signs_of_raw_text(types.most_common()),
             *(signs_of_dotless_i(types) if options.lower and not options.dotless_i else ()),
             *signs_of_repetition(shares_of_train(blocks)),
@@ -278,9 +285,7 @@ def _clean(role: str, options: PrepOptions, *, into: BinaryIO) -> Cleaner:
         name = display_name(path)
         cleaner.read_file(path, role=role)
     if not cleaner.n_kept:
-        drops = ", ".join(f"{n} {reason}" for reason, n in cleaner.drops.items() if n)
-        n_lines = sum(cleaner.drops.values())
-        found = f"nothing is left of {n_lines} lines ({drops})" if n_lines else "holds no lines"
+        found = f"nothing is left{cleaner.told_drops}" if cleaner.told_drops else "holds no lines"
         raise DataError(f"{name}: {found}; expected text, one sentence a line")
     return cleaner
 
@@ -296,9 +301,9 @@ def _blocks(
     for split in SPLITS:
         if blocks[split].start == blocks[split].end:
             raise DataError(
-                f"{_name(options)}: {cleaned[RAW].n_kept} lines cut {options.split} leave none for "
-                f"{split}; expected one in each split; give more text, other shares (--split), "
-                "or files (--valid, --test)"
+                f"{_name(options)}: {cleaned[RAW].n_kept}{cleaned[RAW].told_drops or ' lines'} cut "
+                f"{options.split} leave none for {split}; expected one in each split; give more "
+                "text, other shares (--split), or files (--valid, --test)"
             )
     return blocks
 

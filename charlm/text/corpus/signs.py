@@ -9,7 +9,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from charlm.text.io.lines import is_utf8
+
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
+CLOSING_TAG = re.compile(r"</[^\W\d_][\w.:-]*>")  # an opening one may be a noise, <laugh>
 TEXT_LINES = "\\tx"
 MARKS = ",;?\u060c\u061b\u061f\u0964"
 CLOSERS = "\"'\u201d\u2019)]"
@@ -33,6 +36,7 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
     found = []
     for has_sign, advice in (
         (FIELD_MARKER.fullmatch, _on_markers),
+        (_is_of_tag, _on_tags),
         (_ends_in_mark, _on_marks),
         (UNCUT.search, _on_uncut),
     ):
@@ -54,6 +58,17 @@ def signs_of_repetition(shares: Mapping[str, float]) -> list[str]:
     ]
 
 
+def signs_of_windows(n_c1: int, *, encoding: str) -> list[str]:
+    """Whether characters that were taken out are letters and quotes of a Windows code page."""
+    if not n_c1 or is_utf8(encoding):
+        return []
+    return [
+        f"{n_c1} of the characters that were taken out are bytes 0x80 to 0x9f, which {encoding} "
+        "has no letters for, but Windows has letters and quotes: is it cp1252 or cp1250 "
+        "(--encoding)?"
+    ]
+
+
 def signs_of_dotless_i(types: Counter[str]) -> list[str]:
     """Whether a text that was lower-cased as if it were English looks like Turkish."""
     share = sum(count for word, count in types.items() if "\u0131" in word) / (types.total() or 1)
@@ -70,6 +85,17 @@ def _ends_in_mark(word: str) -> bool:
     bare = marked.rstrip(MARKS)
     # A vowel sign of Hindi or Arabic is no letter (\w), yet ends words.
     return len(bare) < len(marked) and unicodedata.category(bare[-1:] or " ")[0] in "LMN"
+
+
+def _is_of_tag(word: str) -> bool:
+    return word == "<" or CLOSING_TAG.search(word) is not None
+
+
+def _on_tags(share: str, words: list[str]) -> str:
+    return (
+        f"{share} hold tags ({words[0]:.30}), as of XML or HTML: the text is marked up; take the "
+        "lines of text from it first"
+    )
 
 
 def _on_markers(share: str, markers: list[str]) -> str:

@@ -69,6 +69,12 @@ class LineRules:
                 f'{where}: looks like UTF-16, as PowerShell\'s > and "Unicode text" are; expected '
                 "UTF-8; convert the file (iconv -f UTF-16 -t UTF-8)"
             )
+        if _is_bare_utf16(raw):
+            ends = "BE" if raw[::2].count(0) else "LE"
+            raise DataError(
+                f"{where}: looks like UTF-16 without a byte order mark; expected UTF-8; convert "
+                f"the file (iconv -f UTF-16{ends} -t UTF-8)"
+            )
         if not raw.startswith(BOM):
             return b""
         if not is_utf8(self.encoding):
@@ -117,6 +123,14 @@ class LineRules:
                 f"{where}: invalid {name} (byte 0x{raw[error.start]:02x} at column "
                 f"{error.start + 1}); expected {name} text; {self.mend}"
             ) from None
+
+
+def _is_bare_utf16(raw: bytes) -> bool:
+    """Whether a first line is of UTF-16: several NULs, all of which are first or second bytes."""
+    n_nul = raw.count(0)
+    if n_nul < 3 or 20 * n_nul < len(raw):  # Cyrillic has them for its blanks alone
+        return False
+    return raw[::2].count(0) in (0, n_nul)
 
 
 def is_utf8(encoding: str) -> bool:

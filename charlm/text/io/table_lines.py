@@ -84,7 +84,13 @@ def refuse_csv(
 
 
 def refuse_csv_lines(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
-    """Raises DataError for a file that begins as CSV does."""
+    """Raises DataError for a file that begins as CSV does; of texts, as any table with names."""
+    has_names = bool(lines) and names_columns(lines[0][:MOST_CHARACTERS].split("\t"))
+    if has_names and expected == SENTENCES:  # elsewhere, columns between TABs are read
+        raise DataError(
+            f"{display_name(path)}: looks like a table (begins {lines[0]!r:.40}); expected "
+            f"{expected}"
+        )
     if is_csv(lines):
         raise DataError(
             f"{display_name(path)}: looks like CSV (begins {lines[0]!r:.40}); expected {expected}"

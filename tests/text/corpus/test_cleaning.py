@@ -213,3 +213,17 @@ def test_the_line_ends_of_old_macs_are_named(tmp_path: Path) -> None:
         f"{tmp_path / 'raw'}:1: found a CR at character 4, by which old Macs end lines; expected "
         "lines that end in LF; tr '\\r' '\\n' makes lines of them, --invalid replace blanks"
     )
+
+
+def test_quotes_and_letters_of_windows_are_no_control_characters_of_latin_1(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_bytes(b"don\x92t\na\nb\n")
+    with pytest.raises(DataError) as caught:
+        prep(tmp_path / "raw", out=tmp_path / "c", encoding="latin-1")
+    assert str(caught.value) == (
+        f"{tmp_path / 'raw'}:1: found byte 0x92 at character 4, a control character in latin-1; "
+        "expected text; is it of Windows, which has letters and quotes there: --encoding cp1252 "
+        "or cp1250?"
+    )
+    result = prep(tmp_path / "raw", out=tmp_path / "c", encoding="latin-1", invalid="replace")
+    assert result.signs[0].startswith("1 of the characters that were taken out are bytes 0x80 to")
+    assert result.signs[0].endswith("is it cp1252 or cp1250 (--encoding)?")

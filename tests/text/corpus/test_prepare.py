@@ -247,6 +247,13 @@ def test_a_disk_that_fails_at_any_file_leaves_no_half_corpus(
             "{raw}: 2 lines cut 90,5,5 leave none for train; expected one in each split; give more "
             "text, other shares (--split), or files (--valid, --test)",
         ),
+        (
+            "a\nb\n\na\n",
+            {"dedup": True},
+            "{raw}: 2 of 4 lines (1 empty, 1 duplicate) cut 90,5,5 leave none for train; "
+            "expected one in each split; give more text, other shares (--split), or files "
+            "(--valid, --test)",
+        ),
         ("a\nb\nc\n", {"valid": "empty"}, "{empty}: holds no lines; expected text, one "),
     ],
 )

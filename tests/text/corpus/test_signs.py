@@ -103,3 +103,14 @@ def test_turkish_is_told_by_its_letter() -> None:
 def test_a_split_that_repeats_much_of_train_is_a_sign() -> None:
     (sign,) = signs_of_repetition({"valid": 0.049, "test": 0.0825})
     assert sign.startswith("8% of the words of test.txt stand in lines that train.txt has, too: ")
+
+
+@pytest.mark.parametrize("text", ["<s id='1'>le chat </s> a.", "the<i>cat</i> sat", "< s > le"])
+def test_tags_are_a_sign_of_markup(text: str) -> None:
+    (sign,) = signs(text)
+    assert "as of XML or HTML: the text is marked up; take the lines of text from it" in sign
+
+
+@pytest.mark.parametrize("text", ["<laugh> yes <unk> <unk>:form", "i <3 you ->"])
+def test_noises_and_smileys_are_no_tags(text: str) -> None:
+    assert signs(text) == []

@@ -16,6 +16,8 @@ from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import UNK
 from charlm.text.corpus.tokens import UNK_WORD
 
+ROUNDING = 1e-3  # by which a log-probability may be above 0
+
 LogProbs = npt.NDArray[np.float64]
 Answers = Sequence[Sequence[float] | npt.NDArray[np.floating]]  # of a user's own function
 
@@ -167,11 +169,11 @@ class FunctionScorer:
         results = []
         for words, answer in zip(sentences, answers, strict=True):
             log_probs = _numbers(answer)
-            if log_probs.shape != (len(words) + 1,) or np.isnan(log_probs).any():
+            if log_probs.shape != (len(words) + 1,) or not (log_probs <= ROUNDING).all():
                 raise DataError(
                     f"scorer {self.name!r}: {answer!r:.60} for a sentence of "
                     f"{len(words)} words; expected {len(words) + 1} numbers, the last of its end, "
-                    "and no NaN"
+                    "and none NaN or above 0; ln P is the negated loss"
                 )
             results.append(WordLogProbs(log_probs, np.ones(len(words), np.bool_)))
         return results

@@ -90,7 +90,8 @@ def test_weights_of_a_mixture_are_one_a_scorer_and_sum_to_one() -> None:
     [
         ([], "scorer 'own': 0 answers to 1 sentences; expected one each"),
         ([[1.0]], "expected 2 numbers, the last of its end"),
-        ([[math.nan, 1.0]], "expected 2 numbers, the last of its end, and no NaN"),
+        ([[math.nan, -1.0]], "expected 2 numbers, the last of its end, and none NaN or above 0"),
+        ([[2.0, 3.0]], "none NaN or above 0; ln P is the negated loss"),
     ],
 )
 def test_a_function_must_answer_with_a_number_a_word(

@@ -141,7 +141,8 @@ def _checked(log_probs: object, *, n_letters: int) -> Floats:
     try:
         found = np.asarray(log_probs, np.float64)
     except (ValueError, TypeError, RuntimeError) as error:  # RuntimeError: a tensor with a gradient
-        raise ConfigError(f"log_probs: {error}; expected an array of numbers") from None
+        told = str(error).removesuffix(".")
+        raise ConfigError(f"log_probs: {told}; expected an array of numbers") from None
     if found.ndim != 2 or found.shape[1] != n_letters:
         raise ConfigError(
             f"log_probs: found the shape {found.shape}; expected (frames, {n_letters}), a column "

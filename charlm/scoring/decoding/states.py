@@ -2,8 +2,8 @@
 
 `step` gives the log-probability of each row's next word, and the state after it. A state never
 changes: its rows may be selected again and again, each to go on with another word. All values are
-in nats, and each row's values do not depend on the other rows. Threads may share a model and its
-states.
+in nats, and each row's values do not depend on the other rows (those of a run beyond fp32's
+rounding). Threads may share a model and its states.
 """
 
 from collections.abc import Sequence
@@ -120,8 +120,11 @@ class StatefulModel:
         self._prefixes: PrefixSums | None = None
         self._word_ids: dict[str, int] = {}
 
-    def __deepcopy__(self, memo: object) -> Self:
+    def __copy__(self) -> Self:
         return self  # states of a copy would be another model's
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     @property
     def words(self) -> tuple[str, ...]:

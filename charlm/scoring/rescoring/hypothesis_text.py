@@ -89,10 +89,13 @@ class HypothesisText:
         return copy
 
     def count_unknown(self, words: Sequence[str], known: Sequence[bool]) -> list[str]:
-        """Count the unknown words of a copy, and return them."""
+        """The unknown words of a copy, counted."""
         unknown = [word for word, is_known in zip(words, known, strict=True) if not is_known]
         self.counts.n_unknown += len(unknown)
-        self.counts.unknown.update(unknown)
+        return unknown
+
+    def keep_unknown(self, words: Sequence[str]) -> None:
+        """Count which words are unknown, of a list that was not refused."""
+        self.counts.unknown.update(words)
         if len(self.counts.unknown) > MOST_COUNTED:
             self.counts.unknown = Counter(dict(self.counts.unknown.most_common(MOST_COUNTED // 2)))
-        return unknown

@@ -68,13 +68,13 @@ def plain() -> HypothesisText:
 
 
 def test_each_scorer_gives_a_feature_of_its_name() -> None:
-    other = FunctionScorer(lambda sentences: [[0.5] * (len(w) + 1) for w in sentences], name="kn")
+    other = FunctionScorer(lambda sentences: [[-0.5] * (len(w) + 1) for w in sentences], name="kn")
     lists = [listed("a b", "a", am=-7.0), listed("", id="v", am=2.0)]
     first, second = Rescorer([SCORER, other], text=plain()).score(lists)
     assert first.table.names == ("am", "nn", "kn", "words", "oov")
-    assert first.table.values_HF.tolist() == [[-7, -5, 1.5, 2, 0], [-7, -4, 1, 1, 0]]
-    assert second.table.values_HF.tolist() == [[2, -3, 0.5, 0, 0]]
-    assert [score.log_prob for score in first.scores[1]] == [1.5, 1.0]
+    assert first.table.values_HF.tolist() == [[-7, -5, -1.5, 2, 0], [-7, -4, -1, 1, 0]]
+    assert second.table.values_HF.tolist() == [[2, -3, -0.5, 0, 0]]
+    assert [score.log_prob for score in first.scores[1]] == [-1.5, -1.0]
 
 
 def test_the_old_model_leaves_the_graph_score_and_becomes_a_feature(old: NgramScorer) -> None:
@@ -121,7 +121,7 @@ def test_unknown_words_are_those_of_the_first_scorer(old: NgramScorer) -> None:
     rescorer = Rescorer([old, SCORER], text=plain())
     (found,) = rescorer.score([listed("WE know that that")])
     assert found.table.values_HF[:, found.table.names.index("oov")].tolist() == [2]
-    assert rescorer.text.counts.unknown == {"that": 2}
+    assert found.unknown == (["that", "that"],)
 
 
 def test_lists_that_come_scored_are_counted_by_what_is_known() -> None:

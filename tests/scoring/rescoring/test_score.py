@@ -80,7 +80,7 @@ def test_the_caller_can_bring_a_scorer_alone_and_hypotheses_that_tie_keep_their_
 
     def by_length(sentences: Sequence[Words]) -> list[list[float]]:
         asked.extend(sentences)
-        return [[0.0] * len(words) + [float(len(words))] for words in sentences]
+        return [[0.0] * len(words) + [len(words) - 2.0] for words in sentences]
 
     scorer = FunctionScorer(by_length)
     result = charlm.score(path, scorer=scorer, write="ranked", out=tmp_path / "out")

@@ -17,7 +17,7 @@ def next_words(options: NextOptions) -> tuple[NextWords, ...]:
     3
 
     Raises:
-        ConfigError: no model, no such device, one for n-gram models alone, or a binary of KenLM's.
+        ConfigError: no model, no such device, a device without a run, or a binary of KenLM's.
         DataError: a run or a file that is not what was expected; a line end, `<s>` or `</s>` among
             the words; a model that gives no numbers.
     """

@@ -86,8 +86,8 @@ class PrepBenchOptions:
     tokens: Annotated[
         int,
         Opt(
-            "Number of tokens of the training text that is generated; each of its 10,000 words "
-            "follows once.",
+            "Number of tokens of the training text that is generated; after them each of its "
+            "10,000 words comes once.",
             least=100,
         ),
     ] = 1_000_000

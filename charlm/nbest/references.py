@@ -22,8 +22,7 @@ from charlm.nbest.list_lines import Line as ListLine
 from charlm.nbest.policies import DECIMAL, plain_words
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
-from charlm.text.corpus.labels import BRACED, is_silent, is_word
-from charlm.text.corpus.normalisation import UNSEEN
+from charlm.text.corpus.labels import BRACED
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 from charlm.text.io.table_lines import (
@@ -157,45 +156,6 @@ def own_references(
     references = {each.id: each.reference for each in lists if each.reference is not None}
     notices.pass_over(WITHOUT_REFERENCE, len(lists) - len(references))
     return references
-
-
-def note_differences(
-    lists: Sequence[NbestList], references: References, *, notices: Notices
-) -> None:
-    """Note what makes error rates tell little: words written otherwise, noise that nobody wrote."""
-    notices.share_in_case = _share_in_case(lists, references)
-    notices.n_in_other_characters = _n_in_other_characters(lists, references)
-    notices.noise_without_reference = _noise_without_reference(lists, references)
-
-
-def _share_in_case(lists: Iterable[NbestList], references: References) -> float:
-    """Among the words that first hypotheses and references share, the share that differ in case."""
-    n_same = n_folded = 0
-    for nbest in lists:
-        first, said = nbest.hypotheses[0].words, references[nbest.id]
-        n_same += len({*first} & {*said})
-        n_folded += len({word.casefold() for word in first} & {word.casefold() for word in said})
-    return 1 - n_same / n_folded if n_folded > n_same else 0.0
-
-
-def _n_in_other_characters(lists: Iterable[NbestList], references: References) -> int:
-    """The words of first hypotheses that only look like those of the references."""
-    n_words = 0
-    for nbest in lists:
-        first, said = {*nbest.hypotheses[0].words}, {*references[nbest.id]}
-        n_words += len({*map(_composed, first - said)} & {*map(_composed, said - first)})
-    return n_words
-
-
-def _composed(word: str) -> str:
-    return UNSEEN.sub("", unicodedata.normalize("NFC", word)).replace("\u2019", "'")
-
-
-def _noise_without_reference(lists: Iterable[NbestList], references: References) -> list[str]:
-    """The labels of noise in hypotheses that no reference has."""
-    found = {word for nbest in lists for each in nbest.hypotheses for word in each.words}
-    found.difference_update(*references.values())
-    return sorted(word for word in found if not is_word(word) and not is_silent(word))
 
 
 def _require_same_ids(found: References, ids: Sequence[str], *, name: str) -> None:

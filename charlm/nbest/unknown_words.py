@@ -25,7 +25,7 @@ from charlm.nbest.list_lines import opened
 from charlm.nbest.policies import plain_words
 from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
-from charlm.text.corpus.labels import is_silent, labels_read
+from charlm.text.corpus.labels import is_piece, is_silent, labels_read
 from charlm.text.corpus.normalisation import (
     NUMBER_TOKEN,
     UNSEEN,
@@ -137,7 +137,8 @@ LIST_RULES: Rules = {
         RULES["dotless i"][0],
         "lists in lower case with ı for I (prep --lower --dotless-i)",
     ),
-    "punctuation": (lambda word: [BARE(word)], "--punctuation drop"),
+    # The mark of a piece is no punctuation: without it er@@ is another piece.
+    "punctuation": (lambda word: [] if is_piece(word) else [BARE(word)], "--punctuation drop"),
     "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),
     "contractions": (
         lambda word: [CONTRACTION.sub(r"\1 \2", word)],

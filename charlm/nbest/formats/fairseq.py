@@ -4,8 +4,8 @@ H has the score and the tokens, D the score and the text made of them (without B
 tokeniser's marks), P a log2 for each token including the end; A, I and E may follow. Before them
 come S (the source), T (the reference), W and C, and between lists there are log lines
 (fairseq_cli/generate.py of fairseq 0.12.2). Files with only some of the lines, such as those that
-`grep ^H` leaves, are read as well, but not files in which sorting separated the lines of a
-hypothesis.
+`grep ^H` leaves, are read as well (H alone, which could be a table, with --format fairseq), but not
+files in which sorting separated the lines of a hypothesis.
 """
 
 import re

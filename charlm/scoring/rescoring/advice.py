@@ -13,6 +13,7 @@ from charlm.scoring.rescoring.run import FOREIGN, unweighed
 from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
 FEW = 10  # unknown words, which any text may have
+UNCUT = 1 / 10  # of the words of references, which may cite Chinese
 OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
 
 
@@ -39,6 +40,12 @@ def _on_words(notices: Notices) -> list[str]:
             f"{notices.share_in_case:.0%} of the words that the lists share with their references "
             "differ from them in case, and count as errors: the rates tell nothing; write both in "
             "one case (--lower is of what models read)"
+        )
+    if notices.n_in_pieces:
+        notes.append(
+            f"{notices.n_in_pieces} words of the first hypotheses or of their references are "
+            "marked as pieces of words (@@, \uffed, \u2581), and the others have none: the rates "
+            "tell nothing; join the pieces first (of @@: sed -E 's/@@( |$)//g')"
         )
     if notices.n_in_other_characters:
         notes.append(
@@ -77,9 +84,16 @@ def _on_weights(result: RescoringResult) -> list[str]:
 
 
 def _on_metric(result: RescoringResult) -> list[str]:
-    """On rates of another kind than those that the weights were tuned to lower."""
+    """On rates of words that are not cut, or other ones than the weights were tuned to lower."""
     report = result.report if isinstance(result, ScoreResult) else None
     origin = result.weights and result.weights.origin
+    asked = report or origin
+    uncut = result.notices.share_uncut
+    if uncut >= UNCUT and asked and not asked.metric.startswith("cer"):
+        return [
+            f"{uncut:.0%} of the references' words are whole phrases, written without blanks, and "
+            "one wrong letter makes them wrong: --metric cer, or cut references and lists"
+        ]
     if not (report and origin):
         return []
     measured, tuned = (each.metric.partition("|")[0] for each in (report, origin))

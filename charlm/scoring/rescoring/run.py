@@ -44,7 +44,7 @@ from charlm.scoring.rescoring.pipeline import (
 from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
 from charlm.text.corpus.normalisation import NO_RULES
-from charlm.text.corpus.tokens import UNK_WORD
+from charlm.text.corpus.tokens import UNK_WORD, share
 from charlm.text.io.files import display_name
 from charlm.text.io.paths import is_pipe
 
@@ -394,7 +394,7 @@ def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:
     text = HypothesisText(scorers.normalisation, is_known=is_known)
     words = [word for each in lists for h in each.hypotheses for word in text.read(h.words)]
     n_unknown = sum(word != UNK_WORD and not is_known(word) for word in words)
-    return n_unknown / max(1, len(words))
+    return share(n_unknown, len(words))
 
 
 def _reported(found: Lattice | NbestList, keeps_texts: bool) -> NbestList:

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from charlm.errors import ConfigError
+from charlm.nbest.differences import note_differences
 from charlm.nbest.format import Format
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import report
 from charlm.nbest.output_layouts import laid_out
-from charlm.nbest.references import note_differences
 from charlm.nbest.repairs import Notices
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream

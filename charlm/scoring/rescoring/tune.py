@@ -6,12 +6,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
+from charlm.nbest.differences import note_differences
 from charlm.nbest.features import FeatureTable, require_known
 from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
-from charlm.nbest.references import References, note_differences
+from charlm.nbest.references import References
 from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.tuning import tune_weights
 from charlm.nbest.weights import ListLayout, Weights

@@ -13,6 +13,9 @@ from charlm.text.io.lines import is_utf8
 
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
 CLOSING_TAG = re.compile(r"</[^\W\d_][\w.:-]*>")  # an opening one may be a noise, <laugh>
+# Moses' escapes and HTML's; and what is left of the frequent ones where `&` and `;` are split off.
+ENTITY = re.compile(r"&(?:apos|quot|amp|lt|gt|#x?[\da-fA-F]+);")
+CUT_ENTITIES = ("apos", "quot")
 TEXT_LINES = "\\tx"
 MARKS = ",;?\u060c\u061b\u061f\u0964"
 CLOSERS = "\"'\u201d\u2019)]"
@@ -37,6 +40,7 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
     for has_sign, advice in (
         (FIELD_MARKER.fullmatch, _on_markers),
         (_is_of_tag, _on_tags),
+        (_has_entity, _on_entities),
         (_ends_in_mark, _on_marks),
         (UNCUT.search, _on_uncut),
     ):
@@ -80,7 +84,22 @@ def signs_of_dotless_i(types: Counter[str]) -> list[str]:
     ]
 
 
+def _has_entity(word: str) -> bool:
+    return word in CUT_ENTITIES or ENTITY.search(word) is not None
+
+
+def _on_entities(share: str, words: list[str]) -> str:
+    return (
+        f"{share} are written with entities, as Moses' tokeniser escapes signs "
+        f"({', '.join(words[:N_EXAMPLES])}), or are what --tokenise simple left of them; decode "
+        "the text first: python -c 'import html, sys; print(html.unescape(sys.stdin.read()), "
+        "end=str())' <FILE"
+    )
+
+
 def _ends_in_mark(word: str) -> bool:
+    if ENTITY.search(word):
+        return False
     marked = word.rstrip(CLOSERS)
     bare = marked.rstrip(MARKS)
     # A vowel sign of Hindi or Arabic is no letter (\w), yet ends words.

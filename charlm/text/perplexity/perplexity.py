@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from charlm.errors import DataError
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.labels import n_pieces
 from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, form_of, share
 from charlm.text.io.files import display_name
 from charlm.text.perplexity.spelled_words import Additive, Spelling, Spells, spelling_of
@@ -35,6 +36,7 @@ class Counts(Additive):
     n_changed: int = 0  # words that the model's text normalisation changed
     n_characters: int = 0  # code points, a blank between words and a newline a sentence included
     n_bytes: int = 0  # of the same, in UTF-8
+    n_pieces: int = 0  # words marked as pieces of words, whose marks are characters, too
     n_unmarked: int = 0  # sentences whose end is no prediction, nor one of the characters
 
     @property
@@ -57,6 +59,7 @@ def counts_of(words: Sequence[str], *, n_oov: int, marked: bool = True) -> Count
         n_oov,
         n_characters=len(text) + marked,
         n_bytes=len(text.encode()) + marked,
+        n_pieces=n_pieces(text),
         n_unmarked=int(not marked),
     )
 

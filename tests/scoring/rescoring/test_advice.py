@@ -130,6 +130,28 @@ def test_words_that_only_look_like_those_of_the_references_are_counted(tmp_path:
     assert charlm.score(lists, refs=refs).notices.n_in_other_characters == 0
 
 
+@pytest.mark.parametrize("piece", ["be@@ d", "be\uffed d", "be \uffedd", "\u2581be d"])
+def test_pieces_of_words_are_told_unless_both_texts_have_them(tmp_path: Path, piece: str) -> None:
+    rows = f"a\t-1\tthe {piece}\na\t-2\ta\n"
+    for references, n in (("a the bed\n", 1), (f"a the {piece}\n", 0)):
+        for result in scored_and_tuned(tmp_path, rows, references=references):
+            assert result.notices.n_in_pieces == n
+            told = [each for each in advice.advice_on(result) if "pieces of words" in each]
+            assert [each[:14] for each in told] == ["1 words of the"] * n
+
+
+def test_references_without_blanks_are_told_unless_letters_are_counted(tmp_path: Path) -> None:
+    phrase = "\u4eca\u65e5" * 6
+    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
+    lists.write_text(f"id\tam\ttext\na\t-1\t{phrase}\na\t-2\t{phrase[1:]}\n")
+    refs.write_text(f"a {phrase}\n")
+    for metric, n in (("wer", 1), ("bleu", 1), ("cer", 0)):
+        asked = {"refs": refs, "weight": ["am=1"], "metric": metric}
+        for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+            told = [each for each in advice.advice_on(result) if "--metric cer" in each]
+            assert [each[:30] for each in told] == ["100% of the references' words "] * n
+
+
 @pytest.mark.parametrize(
     ("references", "labels"),
     [

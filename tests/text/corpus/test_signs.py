@@ -35,6 +35,12 @@ def test_other_markers_and_those_that_a_tokeniser_split_off_are_told_too() -> No
     assert signs("\\ v kari na mai \\ c")[0].startswith("29% of the words are field markers (\\), ")
 
 
+@pytest.mark.parametrize("text", ["&quot; it &apos;s", "& quot ; it & apos ; s"])
+def test_entities_are_told_and_are_no_marks_at_words(text: str) -> None:
+    (told,) = signs(text)
+    assert "are written with entities, as Moses' tokeniser escapes signs" in told
+
+
 def test_marks_that_stand_at_words_are_told_where_they_are_many() -> None:
     assert signs("«Hello,» Hello, said she, “yes?”") == [
         "60% of the words end in a mark (Hello, she, “yes?”) and are others than without it; "

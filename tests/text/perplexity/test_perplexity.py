@@ -119,6 +119,7 @@ def test_an_evaluation_is_one_flat_object_of_json() -> None:
         "n_changed": 0,
         "n_characters": 7,
         "n_bytes": 7,
+        "n_pieces": 0,
         "n_unmarked": 0,
         "n_tokens": 5,
         "n_known_tokens": 4,

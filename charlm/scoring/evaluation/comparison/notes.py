@@ -27,6 +27,12 @@ def remarks_on_text(counts: Counts) -> tuple[str, ...]:
         remarks.append(
             "most words are <unk>, so the perplexities say little: another case or language?"
         )
+    if counts.n_pieces:
+        remarks.append(
+            f"marked as pieces of words (@@, \uffed, \u2581): {counts.n_pieces} of "
+            f"{counts.n_words}; bits/char and bits/byte count marks and the blanks "
+            "between pieces, and do not compare with those of whole words"
+        )
     if counts.n_changed:
         remarks.append(
             f"normalised: {counts.n_changed} of {counts.n_words} words "

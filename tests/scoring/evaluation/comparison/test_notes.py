@@ -25,6 +25,16 @@ def test_text_that_the_vocabulary_does_not_know_is_measured_and_remarked_on(
     )
 
 
+def test_marks_of_pieces_are_remarked_on_since_the_bits_count_them(
+    letters: Path, uniform: Path, compared: Compare
+) -> None:
+    (letters / "test.txt").write_text("a@@ b \u2581a\n" * 10)
+    _, _, on_pieces, *_ = compared(letters, uniform).only_group.notes
+    assert on_pieces.startswith(
+        "marked as pieces of words (@@, \uffed, \u2581): 20 of 30; bits/char"
+    )
+
+
 @pytest.mark.parametrize(("n_sentences", "is_few"), [(9, True), (10, False)])
 def test_intervals_of_few_sentences_are_remarked_on(
     letters: Path, uniform: Path, n_sentences: int, is_few: bool, compared: Compare

@@ -1,0 +1,68 @@
+"""What makes error rates tell little: how hypotheses and references are written differently."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.references import References
+from charlm.nbest.repairs import Notices
+from charlm.text.corpus.labels import is_piece, is_silent, is_word
+from charlm.text.corpus.normalisation import UNSEEN
+from charlm.text.corpus.signs import UNCUT
+from charlm.text.corpus.tokens import share
+
+
+def note_differences(
+    lists: Sequence[NbestList], references: References, *, notices: Notices
+) -> None:
+    """Note what makes error rates tell little: words written otherwise, noise that nobody wrote."""
+    notices.share_in_case = _share_in_case(lists, references)
+    notices.n_in_other_characters = _n_in_other_characters(lists, references)
+    notices.n_in_pieces = _n_in_pieces(lists, references)
+    notices.share_uncut = _share_uncut(references)
+    notices.noise_without_reference = _noise_without_reference(lists, references)
+
+
+def _share_in_case(lists: Iterable[NbestList], references: References) -> float:
+    """Among the words that first hypotheses and references share, the share that differ in case."""
+    n_same = n_folded = 0
+    for nbest in lists:
+        first, said = nbest.hypotheses[0].words, references[nbest.id]
+        n_same += len({*first} & {*said})
+        n_folded += len({word.casefold() for word in first} & {word.casefold() for word in said})
+    return 1 - n_same / n_folded if n_folded > n_same else 0.0
+
+
+def _n_in_other_characters(lists: Iterable[NbestList], references: References) -> int:
+    """The words of first hypotheses that only look like those of the references."""
+    n_words = 0
+    for nbest in lists:
+        first, said = {*nbest.hypotheses[0].words}, {*references[nbest.id]}
+        n_words += len({*map(_composed, first - said)} & {*map(_composed, said - first)})
+    return n_words
+
+
+def _n_in_pieces(lists: Iterable[NbestList], references: References) -> int:
+    """The words that are marked as pieces, if only hypotheses or only references hold such."""
+    n_first = n_said = 0
+    for nbest in lists:
+        n_first += sum(map(is_piece, nbest.hypotheses[0].words))
+        n_said += sum(map(is_piece, references[nbest.id]))
+    return 0 if n_first and n_said else n_first + n_said
+
+
+def _share_uncut(references: References) -> float:
+    """The share of the references' words that are whole phrases."""
+    words = [word for said in references.values() for word in said]
+    return share(sum(UNCUT.search(word) is not None for word in words), len(words))
+
+
+def _composed(word: str) -> str:
+    return UNSEEN.sub("", unicodedata.normalize("NFC", word)).replace("\u2019", "'")
+
+
+def _noise_without_reference(lists: Iterable[NbestList], references: References) -> list[str]:
+    """The labels of noise in hypotheses that no reference has."""
+    found = {word for nbest in lists for each in nbest.hypotheses for word in each.words}
+    found.difference_update(*references.values())
+    return sorted(word for word in found if not is_word(word) and not is_silent(word))

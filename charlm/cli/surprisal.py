@@ -49,10 +49,10 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     There is one row for each word as it was written. It holds the item, your own columns, the
     number of tokens that the model reads for the word, whether they are known, the length (code
     points in NFC), the count in the training text and the Zipf value (of the rarest token: log10 of
-    its occurrences in a billion words), and the surprisal under each model, summed over the tokens.
-    An unknown word has the count 0, even if it occurs there, and the surprisal of <unk>, which is
-    not to be compared: leave it out (column known), or have it spelled (--open-vocabulary). R
-    (read.delim) and pandas (sep="\\t") read it.
+    its occurrences in a billion words, each word's count plus 1), and the surprisal under each
+    model, summed over the tokens. An unknown word has the count 0, even if it occurs there, and the
+    surprisal of <unk>, which is not to be compared: leave it out (column known), or have it spelled
+    (--open-vocabulary). R (read.delim) and pandas (sep="\\t") read it.
     Missing values are NA: for pandas to keep a word that is spelled NA, give it
     keep_default_na=False and na_values={"surprisal": "NA"}. --json also has the surprisal of the
     sentences' ends.

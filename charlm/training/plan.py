@@ -358,6 +358,8 @@ def _why_idle(option: str, part: Settings) -> str:
         return "sentences are read whole, and {}batching.type is sentences"
     if option == "temporal_penalty" and part["bptt"] == 1 and part["batching"]["type"] == "streams":
         return "a step reads one word of each stream, so that nothing changes within it: {}bptt=1"
+    if option == "hold" and 0 < part["hold"] <= part["warm_up"] < 1:
+        return f"the full rate is reached no sooner, {{}}warm_up={part['warm_up']:g}"
     if option == "assignment" and part.get("file"):
         return "a file says the words' classes"
     return ""

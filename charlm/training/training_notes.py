@@ -53,8 +53,11 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
         _same_text(plan),
         _mostly_unknown(trainer),
         _long_sums(trainer),
+        recipe.whole_sums(),
         recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps),
-        recipe.averaging.left_out(n_epochs=recipe.epochs, n_pretraining=n_pretraining),
+        recipe.averaging.left_out(
+            n_epochs=recipe.epochs, n_pretraining=n_pretraining, patience=recipe.patience
+        ),
     )
     for said in filter(None, left_out):
         watcher.note(said)

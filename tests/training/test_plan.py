@@ -11,7 +11,13 @@ from charlm import runtime
 from charlm.errors import CharlmError, ConfigError, TrainingError
 from charlm.presets import preset
 from charlm.settings import merged
-from charlm.training.plan import first_difference, make_plan, parse_time, requested_changes
+from charlm.training.plan import (
+    first_difference,
+    idle_settings,
+    make_plan,
+    parse_time,
+    requested_changes,
+)
 from charlm.training.train import train
 from charlm.training.train_options import TrainOptions
 
@@ -337,3 +343,14 @@ def test_a_recipe_that_is_none_is_a_disagreement_with_the_run(train_toy: TrainTo
     asked = {"overrides": ["recipe=3"], "epochs": None, "batch_size": None, "bptt": None}
     with pytest.raises(ConfigError, match="^recipe=3 disagrees with the run, which has {"):
         train_toy(resume=True, **asked)
+
+
+@pytest.mark.parametrize(("hold", "warm_up", "is_idle"), [(0.2, 0.5, True), (0.5, 0.2, False)])
+def test_a_hold_within_the_warm_up_does_nothing(hold: float, warm_up: float, is_idle: bool) -> None:
+    changes = {"schedule": {"hold": hold}}
+    settings = {"schedule": {"type": "linear", "hold": hold, "warm_up": warm_up}}
+    told = (
+        "recipe.schedule.hold=0.2 does nothing: the full rate is reached no sooner, "
+        "recipe.schedule.warm_up=0.5"
+    )
+    assert [*idle_settings(changes, settings, path="recipe.")] == [told] * is_idle

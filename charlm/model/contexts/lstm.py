@@ -139,7 +139,9 @@ class LSTM(StackedContext):
         *,
         gates: Gates = "ifo",
         forget_bias: Annotated[float, Meaning("constant added to the forget gate's bias")] = 0.0,
-        peepholes: Annotated[bool, Meaning("the gates also read the memory cell")] = False,
+        peepholes: Annotated[
+            bool, Meaning("gates also read the memory; no biases, h = tanh(o ⊙ c) (Koehn's 4.13)")
+        ] = False,
         layer_norm: Normalised = False,
     ) -> nn.Module:
         if forget_bias and "f" not in gates:

@@ -55,10 +55,11 @@ class ComposedSoftmax(TableOutput):
         ] = False,
     ) -> None:
         super().__init__()
-        source = _side_of(encoder or input_encoder, side)
+        place = "encoder" if encoder is None else "output.encoder"
+        source = _side_of(encoder or input_encoder, side, place=place)
         dim = source.dim
         if dim != input_dim and not project:
-            mend = f"set context.dim={dim}"
+            mend = f"make the context {dim} wide (context.dim, or context.last_dim where given)"
             if encoder is not None:  # some contexts are as wide as the input, and have no `dim`
                 mend = f"make output.encoder {input_dim} wide"
             raise ConfigError(
@@ -96,14 +97,14 @@ class ComposedSoftmax(TableOutput):
             self.encoder.after_step()
 
 
-def _side_of(encoder: Encoder, side: Side) -> Encoder:
+def _side_of(encoder: Encoder, side: Side, *, place: str) -> Encoder:
     if side == "both":
         return encoder
     encoder = without_type_dropout(encoder)
     if not isinstance(encoder, Mixture):
         raise ConfigError(
-            f"output 'composed' has side={side}, but its encoder has no two sides; expected a "
-            "mixture, as encoder.type=add; leave output.side out, or set it to 'both'"
+            f"output 'composed' has side={side}, but its {place} has no two sides; expected a "
+            f"mixture, as {place}.type=add; leave output.side out, or set it to 'both'"
         )
     one = encoder.sides[side]
     assert isinstance(one, Encoder)

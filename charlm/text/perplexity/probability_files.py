@@ -10,9 +10,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator
+from array import array
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,34 +31,45 @@ START = re.compile(
 ENDS = (END_WORD, "<eos>")  # the latter as AWD-LSTM and those after it write it
 
 
-class _Line(NamedTuple):
-    where: str
-    log10_prob: float
-    word: str | None  # None: it stands elsewhere
-
-
 def read_probabilities(path: str | Path, *, rules: LineRules = LIST) -> WordScores:
     """The probabilities of one model, with their words.
 
     Raises:
         DataError: a line that is not a probability; no words, or not as many as probabilities.
     """
-    lines = list(_lines(path, rules=rules))
-    if not lines:
+    words: list[str] = []
+    log10_probs = array("d")
+    bare = 0  # number of the first line without a word
+    for number, line in read_lines(path, rules=rules):
+        fields = split_words(line)
+        if not fields:
+            continue
+        if len(fields) > 2:
+            raise DataError(
+                f"{path}:{number}: {len(fields)} fields; expected a probability and its word"
+            )
+        probability = number_in(fields[0])
+        if not 0 <= probability <= 1 + ROUNDING:
+            raise DataError(
+                f"{path}:{number}: probability {fields[0]:.30}; expected a number from 0 to 1"
+            )
+        log10_probs.append(min(math.log10(probability), 0.0) if probability else -math.inf)
+        if len(fields) == 2:
+            words.append(_word(fields[1]))
+        else:
+            bare = bare or number
+    if not log10_probs:
         raise DataError(f"{path}: no probability; expected one a line")
-    words = [line.word for line in lines if line.word is not None]
     if not words:
-        words = _words_beside(path, n_lines=len(lines), rules=rules)
-    elif len(words) < len(lines):
-        where = next(line.where for line in lines if line.word is None)
-        raise DataError(f"{where}: a probability without its word; expected one behind each")
+        words = _words_beside(path, n_lines=len(log10_probs), rules=rules)
+    elif bare:
+        raise DataError(f"{path}:{bare}: a probability without its word; expected one behind each")
     if words[-1] != END_WORD:
         raise DataError(
             f"{path}: ends with {words[-1]!r:.60}, within a sentence; expected {END_WORD}; is the "
             "file cut?"
         )
-    log10_probs = np.array([line.log10_prob for line in lines])
-    return WordScores(str(path), tuple(words), log10_probs, lacks_first=True)
+    return WordScores(str(path), tuple(words), np.array(log10_probs), lacks_first=True)
 
 
 def of_split(path: str | Path, split: str) -> Path:
@@ -86,24 +96,6 @@ def probability_lines(sentence: ScoredSentence, *, first: int) -> str:
     """One line for each token from number `first` on: its probability, TAB, the word as scored."""
     tokens = zip((*sentence.mapped, *sentence.ends), sentence.log10_probs, strict=True)
     return "\n".join(f"{10.0**log10_prob:.9g}\t{word}" for word, log10_prob in [*tokens][first:])
-
-
-def _lines(path: str | Path, *, rules: LineRules) -> Iterator[_Line]:
-    for number, line in read_lines(path, rules=rules):
-        where, fields = f"{path}:{number}", split_words(line)
-        if not fields:
-            continue
-        if len(fields) > 2:
-            raise DataError(f"{where}: {len(fields)} fields; expected a probability and its word")
-        word = _word(fields[1]) if len(fields) == 2 else None
-        yield _Line(where, _log10(fields[0], where=where), word)
-
-
-def _log10(value: str, *, where: str) -> float:
-    number = number_in(value)
-    if not 0 <= number <= 1 + ROUNDING:
-        raise DataError(f"{where}: probability {value:.30}; expected a number from 0 to 1")
-    return min(math.log10(number), 0.0) if number else -math.inf
 
 
 def _folder(path: str | Path) -> Path:

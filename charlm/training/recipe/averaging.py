@@ -30,8 +30,8 @@ class Averaging:
         """The share of the new weights in an average of `n_averaged` earlier steps."""
         return 1.0
 
-    def left_out(self, *, n_epochs: int, n_pretraining: int) -> str:
-        """A note if no step can be averaged in so many epochs; "" if one can."""
+    def left_out(self, *, n_epochs: int, n_pretraining: int, patience: int) -> str:
+        """A note if no step can be averaged in so many epochs, or with patience; "" if one can."""
         return ""
 
 
@@ -83,13 +83,24 @@ class NonMonotonic(Averaging):
     def weight(self, n_averaged: int) -> float:
         return 1.0 / (n_averaged + 1)
 
-    def left_out(self, *, n_epochs: int, n_pretraining: int) -> str:
+    def left_out(self, *, n_epochs: int, n_pretraining: int, patience: int) -> str:
         first = n_pretraining + self.window + 3
         if n_epochs >= first:
-            return ""
+            return self._too_late(patience)
         return (
             f"no weights are averaged: with recipe.averaging.window={self.window} epoch {first} is "
             f"the first that can be, and --epochs is {n_epochs}"
+        )
+
+    def _too_late(self, patience: int) -> str:
+        """A note if patience ends a training as early as averaging would begin; else ""."""
+        least = self.window + 2  # epochs without improvement, of which the last one is averaged
+        if not 0 < patience < least:
+            return ""
+        return (
+            f"recipe.patience={patience} may end the training before weights are averaged, which "
+            f"recipe.averaging.window={self.window} begins after {self.window + 1} epochs without "
+            f"improvement; take {least} or more, or 0"
         )
 
 

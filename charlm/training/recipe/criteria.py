@@ -47,6 +47,7 @@ class Criterion(ABC):
 
     needs: Literal["has_scores", "has_table", ""] = ""  # what the output must have
     is_self_normalised = False  # whether scores are meant to be read without normalising them
+    is_sampled = False  # whether a step computes the scores of some words only
 
     @abstractmethod
     def losses(
@@ -106,6 +107,7 @@ class NoiseContrastive(Criterion):
 
     needs = "has_scores"
     is_self_normalised = True
+    is_sampled = True
     noise: NoiseWords = 100
     power: Power = 1.0
 
@@ -130,6 +132,7 @@ class SampledSoftmax(Criterion):
     """
 
     needs = "has_table"
+    is_sampled = True
     noise: NoiseWords = 1000
     power: Power = 1.0
 

@@ -107,6 +107,15 @@ class Recipe:
         size = min(max(eights * FEWEST, FEWEST), MOST)
         return max(size // n_processes, 1) * n_processes
 
+    def whole_sums(self) -> str:
+        """A note if a penalty sums over all words where the criterion spares that; else ""."""
+        if not self.past_decode_penalty or not self.criterion.is_sampled:
+            return ""
+        return (
+            f"recipe.past_decode_penalty={self.past_decode_penalty:g} sums over all words at each "
+            "step, so that a criterion that samples them saves little; take 0 for its speed"
+        )
+
     def check(self, output: Output) -> None:
         """Raise ConfigError if an output cannot be trained or stored as this recipe says."""
         self.criterion.check(output)

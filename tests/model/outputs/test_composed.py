@@ -226,7 +226,9 @@ def test_widths_that_differ_are_refused_with_what_to_change(inventory: Inventory
         "output 'composed': the context's vectors are 6 wide and the words' 9; expected equal "
         "widths; {}, or set output.project=true"
     )
-    assert str(caught.value) == told.format("set context.dim=9")
+    assert str(caught.value) == told.format(
+        "make the context 9 wide (context.dim, or context.last_dim where given)"
+    )
     settings = {
         "encoder": {"type": "word", "dim": 6},
         "context": {"type": "log-bilinear"},  # which is as wide as its input
@@ -278,3 +280,12 @@ def test_a_side_of_an_encoder_without_two_is_refused(inventory: Inventory) -> No
         "output 'composed' has side=char, but its encoder has no two sides; expected a mixture, "
         "as encoder.type=add; leave output.side out, or set it to 'both'"
     )
+    settings = {
+        "encoder": {"type": "add", "word": WORD, "char": WORD},
+        "context": {"type": "log-bilinear"},
+        "output": {"type": "composed", "side": "char", "encoder": WORD},
+    }
+    with pytest.raises(ConfigError) as caught, torch.device("meta"):
+        build_model(settings, inventory)
+    assert "but its output.encoder has no two sides; expected" in str(caught.value)
+    assert "as output.encoder.type=add; leave" in str(caught.value)

@@ -1,6 +1,7 @@
 """Published probabilities: how they are read, the word of each line, and what is refused."""
 
 import math
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,3 +132,13 @@ def test_a_release_is_found_from_inside_its_folder(
 )
 def test_a_release_is_known_by_its_beginning(content: bytes, is_release: bool) -> None:
     assert bool(START.match(content)) == is_release
+
+
+def test_a_token_read_takes_tens_of_bytes(tmp_path: Path) -> None:
+    path, n_lines = tmp_path / "m.txt", 20_000
+    path.write_text("0.123456789\ta\n" * (n_lines - 1) + "0.5\t</s>\n")
+    tracemalloc.start()
+    read_probabilities(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60 * n_lines + 50_000

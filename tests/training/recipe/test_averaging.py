@@ -50,8 +50,8 @@ def test_nt_asgd_tells_how_many_epochs_it_needs_at_least(window: int) -> None:
     worse_and_worse = [float(epoch) for epoch in range(20)]
     averaging = NonMonotonic(window=window)
     first = next(n for n in range(20) if averaging.begins(worse_and_worse[:n])) + 1
-    assert averaging.left_out(n_epochs=first, n_pretraining=0) == ""
-    assert averaging.left_out(n_epochs=first - 1, n_pretraining=0) == (
+    assert averaging.left_out(n_epochs=first, n_pretraining=0, patience=0) == ""
+    assert averaging.left_out(n_epochs=first - 1, n_pretraining=0, patience=0) == (
         f"no weights are averaged: with recipe.averaging.window={window} epoch {first} is the "
         f"first that can be, and --epochs is {first - 1}"
     )
@@ -59,8 +59,8 @@ def test_nt_asgd_tells_how_many_epochs_it_needs_at_least(window: int) -> None:
 
 def test_epochs_of_pre_training_do_not_count_towards_the_first_averaged_one() -> None:
     averaging = NonMonotonic(window=5)
-    assert "epoch 12 is the first" in averaging.left_out(n_epochs=11, n_pretraining=4)
-    assert averaging.left_out(n_epochs=12, n_pretraining=4) == ""
+    assert "epoch 12 is the first" in averaging.left_out(n_epochs=11, n_pretraining=4, patience=0)
+    assert averaging.left_out(n_epochs=12, n_pretraining=4, patience=0) == ""
 
 
 def test_nt_asgd_is_the_mean_of_all_weights_since_it_began() -> None:
@@ -156,3 +156,18 @@ def test_averages_stand_in_the_model_for_a_while() -> None:
         assert parameter.item() == 2.0
         raise RuntimeError
     assert parameter.item() == 7.0
+
+
+@pytest.mark.parametrize("window", [0, 5])
+def test_nt_asgd_tells_if_patience_ends_the_training_first(window: int) -> None:
+    averaging = NonMonotonic(window=window)
+    rising = [9.0, *(10.0 + epoch for epoch in range(window + 1))]  # the best epoch comes first
+    assert averaging.begins(rising) and not averaging.begins(rising[:-1])
+    least = len(rising)  # epochs after the best one until the first averaged epoch is done
+    for patience in (0, least):
+        assert not averaging.left_out(n_epochs=99, n_pretraining=0, patience=patience)
+    assert averaging.left_out(n_epochs=99, n_pretraining=0, patience=least - 1) == (
+        f"recipe.patience={least - 1} may end the training before weights are averaged, which "
+        f"recipe.averaging.window={window} begins after {window + 1} epochs without improvement; "
+        f"take {least} or more, or 0"
+    )

@@ -117,3 +117,15 @@ def test_the_streams_that_are_left_to_the_text_give_an_epoch_200_steps(
     text = EncodedText(np.zeros(n_tokens, np.int32), (), n_sentences=n_tokens // 20, sha256="")
     built, _ = build_recipe({"batch_size": 0, **recipe})
     assert built.batch_size_for(text, n_processes=n_processes) == size
+
+
+@pytest.mark.parametrize("kind", ["cross-entropy", "self-normalised", "nce", "sampled-softmax"])
+def test_past_decoding_takes_from_a_sampled_criterion_what_it_spares(kind: str) -> None:
+    recipe, _ = build_recipe({"criterion": {"type": kind}, "past_decode_penalty": 0.1})
+    told = (
+        "recipe.past_decode_penalty=0.1 sums over all words at each step, so that a criterion that "
+        "samples them saves little; take 0 for its speed"
+    )
+    assert recipe.whole_sums() == (told if kind in ("nce", "sampled-softmax") else "")
+    alone, _ = build_recipe({"criterion": {"type": kind}})
+    assert not alone.whole_sums()

@@ -13,6 +13,7 @@ from charlm.ngram.word_ids import (
     WordIds,
     encode,
     mapped,
+    noise_of,
     vocabulary_or_list_at,
     words_of,
 )
@@ -38,6 +39,12 @@ def test_a_list_of_words_may_begin_with_a_label_of_noise(tmp_path: Path) -> None
     path = tmp_path / "words"
     path.write_text("{breath}\nwe\n")
     assert vocabulary_or_list_at(path).words == ("</s>", "<unk>", "{breath}", "we")
+
+
+def test_a_label_of_noise_is_left_out_of_a_list_alone() -> None:
+    words = ("</s>", "<unk>", "{breath}", "we")
+    assert noise_of(Inventory(words, (0,) * 4, ())) == {"{breath}"}
+    assert noise_of(Inventory(words, (2, 0, 1, 1), tuple("ew"))) == set()  # the text has it
 
 
 def test_a_list_of_words_may_come_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

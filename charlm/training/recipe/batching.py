@@ -316,8 +316,6 @@ class SentenceBatches(Batches):
                 "--set recipe.batching.max_words"
             )
         self.starts, self.lengths = starts[kept], lengths[kept]
-        self.order = np.arange(len(self.starts))  # of sentences, batch after batch
-        self.turns = np.arange(len(self))  # the order of the batches
 
     def __len__(self) -> int:
         return math.ceil(len(self.starts) / self.source.batch_size)
@@ -330,8 +328,8 @@ class SentenceBatches(Batches):
         size = self.pool * self.source.batch_size
         pools = [order[first : first + size] for first in range(0, len(order), size)]
         by_length = [pool[np.argsort(self.lengths[pool], kind="stable")] for pool in pools]
-        self.order = np.concatenate(by_length)
-        self.turns = generator.permutation(len(self))
+        self.order = np.concatenate(by_length)  # of sentences, batch after batch
+        self.turns = generator.permutation(len(self))  # the order of the batches
 
     def typical(self) -> Iterator[Batch]:
         """Those with about the mean number of words first; most are much shorter or longer."""

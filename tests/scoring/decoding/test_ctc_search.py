@@ -166,3 +166,5 @@ def test_a_beam_of_one_holds_what_may_become_a_known_word(load: Load) -> None:
         for offset in (-20.0, 20.0)
     ]
     assert texts == ["a", "z"]
+    options["model"] = load("spelling n-gram model")  # which spells z as what it is: unlikely
+    assert ctc_beam_search(log_probs, alpha=1.0, beta=0.0, **options)[0].text == "a"

@@ -257,6 +257,11 @@ def test_a_mixtures_weights_are_one_a_model_and_sum_to_1(
         MixedModel([load("run"), load("n-gram model")], weights)
 
 
+def test_no_model_is_no_mixture() -> None:
+    with pytest.raises(ConfigError, match="models: found none; expected one or more"):
+        MixedModel([], [])
+
+
 def test_models_of_other_words_or_spellers_do_not_mix(load: Load, tiny_run: Path) -> None:
     other = charlm.load(tiny_run, device="cpu")
     with pytest.raises(ConfigError, match="number 2 differ in .* words, 'and' among"):

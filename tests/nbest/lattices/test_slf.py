@@ -210,6 +210,7 @@ SUB = "a sub-lattice; expected none; expand it with HTK first"
         ("W=a", 'W="a b"', r":5: W: 'a b' holds blanks or control characters; expected a word"),
         (NODES + LINKS, "", ":3: N=3, found 0 nodes"),
         ("N=3 L=2\n" + NODES + LINKS, "", ":1: no nodes or no links; expected both"),
+        ("N=3 L=2\n" + NODES + LINKS, "N=1 L=0\nI=0\n", ":1: no nodes or no links; expected"),
         ("J=0", "J=0 S=0", ":7: field S for the second time"),
     ],
 )

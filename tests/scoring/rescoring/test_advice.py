@@ -20,8 +20,17 @@ from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
 OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
 
 
-def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bool) -> TunedWeight:
-    return TunedWeight(feature, weight, False, True, low, high, at_border)
+def tuned(
+    feature: str,
+    weight: float,
+    low: float,
+    high: float,
+    *,
+    at_border: bool,
+    is_fixed: bool = False,
+    has_effect: bool = True,
+) -> TunedWeight:
+    return TunedWeight(feature, weight, is_fixed, has_effect, low, high, at_border)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +48,8 @@ def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bo
             "--range oov=LOW:HIGH",
         ),
         (tuned("nn", 0.5, 0.1, 0.7, at_border=False), "", ""),
+        (tuned("oov", 0, 0, 0, at_border=False, has_effect=False), "", ""),  # no list has any
+        (tuned("am", 0, 0, 0, at_border=False, is_fixed=True), "", ""),  # by --range am=0:0
     ],
 )
 def test_a_tuned_weight_that_speaks_against_itself_is_named_with_what_to_do(

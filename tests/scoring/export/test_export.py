@@ -14,10 +14,13 @@ import pytest
 import charlm
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
-from charlm.ngram.word_ids import START
+from charlm.ngram.estimation import estimate
+from charlm.ngram.word_ids import START, words_of
+from charlm.run.stored_weights import load_run
 from charlm.scoring.export.approximation import MOST_READ, PARTS, first_sentences
-from charlm.scoring.export.averages_over_text import StreamModel
+from charlm.scoring.export.averages_over_text import StreamModel, ngram_ids, sampled_text
 from charlm.scoring.export.export import Export, export
+from charlm.scoring.likelihood.nll import FormVectors
 from charlm.text.corpus.tokens import END
 
 MADE = {"tokens": 600, "order": 3, "followers": 4, "device": "cpu", "threads": 1}
@@ -93,6 +96,19 @@ def test_the_parts_are_what_each_would_be_alone(result: Export, corpus_dir: Path
     )
     expected = baseline.texts[0].by_state["sentence"].ppl
     assert result.valid_ppls["train"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_sample_is_kneser_ney_of_what_was_drawn_pruned_as_asked(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path
+) -> None:
+    made = exported(tiny_run, corpus_dir, tmp_path / "a.arpa", followers=0, prune="0,1,1", seed=3)
+    run = load_run(tiny_run)
+    model = StreamModel(FormVectors(run.model, run.inventory), carries_state=True, source="")
+    drawn = ngram_ids(sampled_text(model, 600, seed=3, on_tokens=None))
+    alone = estimate(drawn, words=words_of(run.inventory), order=3, prune=(0, 1, 1)).model
+    ppl = 10 ** -alone.score([sentence.split() for sentence in VALID]).log10_probs.mean()
+    assert made.valid_ppls["sample"] == pytest.approx(ppl, rel=1e-6)
+    assert made.valid_ppls["average"] != pytest.approx(ppl, rel=1e-2)
 
 
 def test_a_seed_gives_the_same_file(

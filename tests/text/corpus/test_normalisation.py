@@ -341,3 +341,8 @@ def test_where_two_maps_have_a_rule_for_a_word_the_further_one_is_taken() -> Non
     own = Normalisation(map=(("ok", "okay"), ("mr", "mister")), lower=True)
     both = own.and_also(Normalisation(map=(("ok", "all right"),), split_hyphens=True))
     assert both("OK Mr Ok-ok") == "all right mister all right all right"
+
+
+def test_what_either_of_two_normalisations_drops_or_splits_goes() -> None:
+    dropping = Normalisation(punctuation="drop", split_hyphens=True)
+    assert dropping.and_also(Normalisation()) == Normalisation().and_also(dropping) == dropping

@@ -74,6 +74,24 @@ def test_a_dimension_switches_if_it_is_closed_on_one_word_and_open_on_another(
     assert gate.n_switching == n_switching
 
 
+def test_a_vocabulary_read_in_blocks_has_the_gates_of_all_its_words(
+    toy: Toy, gated: LoadedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 1})
+    weights(run, "encoder.table.weight")[2:, 0] = torch.tensor([1.0, -1.0, 0.0])
+    weights(run, "layers.0.gate.weight")[0, 0] = 10  # sigmoid of 8, -12, -2
+    ((whole,), profile) = transform_gates(run), gate_profile(gated)
+    monkeypatch.setattr(
+        "charlm.insight.encoded_pieces.form_slices",
+        lambda lengths: (slice(row, row + 1) for row in range(len(lengths))),
+    )
+    ((found,), again) = transform_gates(run), gate_profile(gated)
+    assert found.counts_B.tolist() == whole.counts_B.tolist()
+    assert found.mean == pytest.approx(whole.mean)
+    assert found.n_switching == whole.n_switching == 1
+    assert again.gates_N.tolist() == pytest.approx(profile.gates_N.tolist())
+
+
 def test_every_highway_layer_has_a_gate_of_its_own(toy: Toy) -> None:
     run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 2})
     weights(run, "layers.1.gate.bias").fill_(2)

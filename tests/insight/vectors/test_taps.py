@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import pytest
 
 from charlm.errors import ConfigError
+from charlm.insight.vectors import taps
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
@@ -125,3 +127,14 @@ def test_a_word_keeps_its_own_row_whatever_is_asked_beside_it(run_of: RunOf) -> 
     assert beside[2] == pytest.approx(alone[0], abs=1e-6)
     table = run.model.state_dict()["encoder.sides.word.table.weight"]
     assert vectors_in(run, ["dog"], at="word").tolist() == [table[4].tolist()]
+
+
+def test_words_that_are_encoded_in_blocks_keep_their_vectors(
+    run_of: RunOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, words = run_of(GATE), ["caat", "cats", "dog", "catss"]
+    whole = vectors_in(run, words, at="gated")
+    monkeypatch.setattr(
+        taps, "form_slices", lambda lengths: (slice(n, n + 1) for n in range(len(lengths)))
+    )
+    np.testing.assert_allclose(vectors_in(run, words, at="gated"), whole, atol=1e-6)

@@ -262,6 +262,17 @@ def test_before_its_first_checkpoint_it_needs_the_very_model(
     )
 
 
+def test_its_run_may_be_gone_once_there_is_a_checkpoint_and_moved_before(
+    train_toy: TrainToy, first: LoadedRun, tmp_path: Path
+) -> None:
+    begun(train_toy, first)
+    moved = shutil.move(first.path, tmp_path / "moved")
+    train_toy("second", overrides=(), resume=True)
+    os.remove(tmp_path / "second" / RESUME)
+    train_toy("second", init=moved, overrides=(), resume=True)
+    assert (tmp_path / "second" / RESUME).exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

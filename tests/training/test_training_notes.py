@@ -227,6 +227,7 @@ BIGRAM = ("encoder.type=word", "encoder.dim=4", "context.type=ffnn", "context.or
                 "context.last_dim=9"
             ],
         ),
+        (("context.dim=6", "context.last_dim=9", "context.layers=2"), []),
         (("context.dropout=0.3",), []),
         (("context.output_dropout=0.2", "context.dropout=0.3", "context.layers=2"), []),
         (
@@ -268,6 +269,7 @@ BIGRAM = ("encoder.type=word", "encoder.dim=4", "context.type=ffnn", "context.or
     ids=[
         "one layer",
         "last width",
+        "last width of two layers",
         "dropout alone",
         "two layers",
         "sentences",

@@ -49,6 +49,10 @@ def test_the_page_holds_all_sections_that_two_runs_and_a_text_can_give(
     assert row["ppl_other"] == pytest.approx(evaluated.by_state["sentence"].ppl)
     assert row["signatures"] == list(evaluated.signatures.values())
     assert [each["name"] for each in data["results"]["rows"]] == [run.name, "words", "KN-5"]
+    (group,) = charlm.compare_kn(data=hostile_dir, model=run, **CPU).groups
+    sizes = {each.name: (each.n_parameters, each.n_ngrams) for each in group.systems}
+    assert (row["n_parameters"], None) == sizes[run.name]
+    assert (None, data["results"]["rows"][2]["n_ngrams"]) == sizes["KN-5"]
     assert data["bands"]["systems"] == [run.name, "words", "KN-5"]
     assert result.files == (out,)
     assert [note.partition(":")[0] for note in result.notes] == ["<unk> as target"]

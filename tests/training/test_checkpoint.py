@@ -46,6 +46,7 @@ EXP_AVG = "optimiser.1.exp_avg"
         (position(step=2, n_tokens=1), "n_tokens is less than its steps"),
         (position(n_tokens=1 << 64), "n_tokens is not between 0 and 9.22337e+18"),
         (position(n_clipped=1), "n_clipped is not between 0 and 0"),
+        (position(nll_tokens=1 << 40), "nll_tokens is not between 0 and "),
         (position(nll=-0.5), "nll is not between 0 and 1.79769e+308"),
         (position(seconds=-0.5), "seconds is not between 0 and 1.79769e+308"),
         (position(rate=-0.5), "rate is not between 0 and 1e+06"),
@@ -60,6 +61,7 @@ EXP_AVG = "optimiser.1.exp_avg"
         (history(epoch=1.0), HISTORY),
         (history(seconds="1"), HISTORY),
         (history(rate=True), HISTORY),
+        (history(warning=1), HISTORY),
         (history(rate=1e308), HISTORY),  # no axis of a picture takes it
         (history(valid_ppl=0), HISTORY),
         (history(train_ppl=-1.0), HISTORY),

@@ -92,6 +92,8 @@ def test_questions_are_counted_by_section_and_coverage(
     assert score.total == AnswerCounts("total", 5, 3, 2)
     assert score.total.accuracy_known == score.total.accuracy == 2 / 3
     assert score.sections[1].accuracy is None
+    spelled = AnswerCounts("", 9, n_known=4, n_known_right=3, n_spelled=2, n_spelled_right=1)
+    assert (spelled.accuracy_known, spelled.accuracy) == (3 / 4, 4 / 6)
     assert score.to_dict()["total"] == {
         "section": "total",
         "n_questions": 5,

@@ -111,11 +111,11 @@ def test_nce_ends_where_the_scores_are_the_log_probabilities_of_the_words() -> N
     words = torch.multinomial(p, 40_000, replacement=True)
     p = torch.bincount(words, minlength=N_WORDS) / len(words)  # the closed form of this sample
     output = Table()
-    optimiser = torch.optim.Adam(output.parameters(), lr=0.03)
+    optimiser = torch.optim.Adam(output.parameters(), lr=0.1)
     h = torch.zeros(1000, 2)
-    for step in range(1200):
+    for step in range(300):
         for group in optimiser.param_groups:
-            group["lr"] = 0.03 if step < 400 else 0.002
+            group["lr"] = 0.1 if step < 150 else 0.01
         batch = words[torch.randint(len(words), (1000,))]
         losses = NoiseContrastive(noise=400).losses(h, batch, output=output, unigrams_V=UNIGRAMS)
         optimiser.zero_grad()

@@ -295,9 +295,8 @@ class Watched:
         self.page.wait_for_selector(ready)
 
 
-@pytest.fixture
-def watch(browser: object) -> Iterator[Callable[..., Watched]]:
-    """Opens a page and waits until it shows `ready`; the page is closed after the test."""
+def opening(browser: object) -> Iterator[Callable[..., Watched]]:
+    """Opens a page and waits until it shows `ready`; the page is closed at the end."""
     opened: list[Watched] = []
 
     def at(address: str, *, ready: str = ".chart", **options: object) -> Watched:
@@ -307,3 +306,8 @@ def watch(browser: object) -> Iterator[Callable[..., Watched]]:
     yield at
     for each in opened:
         each.context.close()
+
+
+# The second is for tests that only look: opening a page takes longer than a look at it.
+watch = pytest.fixture(opening, name="watch")
+watch_for_all = pytest.fixture(opening, scope="module", name="watch_for_all")

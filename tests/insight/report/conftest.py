@@ -90,3 +90,9 @@ def address(
 @pytest.fixture
 def watched(watch: Callable[..., Any], address: str) -> Any:
     return watch(address, viewport={"width": 1280, "height": 900})
+
+
+@pytest.fixture(scope="module")
+def looked_at(watch_for_all: Callable[..., Any], address: str) -> Any:
+    """The page, for tests that change nothing on it."""
+    return watch_for_all(address, viewport={"width": 1280, "height": 900}).page

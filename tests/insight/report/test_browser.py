@@ -22,14 +22,13 @@ def test_the_page_is_silent_and_asks_for_nothing_but_itself(watched: Any, addres
     assert watched.asked == [address]
 
 
-def test_words_that_look_like_markup_are_shown_as_text(watched: Any) -> None:
-    page = watched.page
-    heads = page.locator(".hood h4").all_inner_texts()
+def test_words_that_look_like_markup_are_shown_as_text(looked_at: Any) -> None:
+    heads = looked_at.locator(".hood h4").all_inner_texts()
     assert f"{HOSTILE_WORD}" in heads
-    assert page.locator("h1").inner_text() == "<b>run&amp;"
-    assert page.title() == "<b>run&amp; · charlm report"
-    assert page.locator("img, iframe, b, h1 *:not(bdi)").count() == 0
-    assert HOSTILE_WORD in page.locator("#sentences").inner_text()
+    assert looked_at.locator("h1").inner_text() == "<b>run&amp;"
+    assert looked_at.title() == "<b>run&amp; · charlm report"
+    assert looked_at.locator("img, iframe, b, h1 *:not(bdi)").count() == 0
+    assert HOSTILE_WORD in looked_at.locator("#sentences").inner_text()
 
 
 def test_nothing_foreign_is_let_in(watched: Any) -> None:
@@ -52,11 +51,11 @@ def test_nothing_foreign_is_let_in(watched: Any) -> None:
     assert watched.stopped == ["csp"]
 
 
-def test_pointing_at_a_curve_tells_its_number(watched: Any) -> None:
-    told = watched.page.locator("#curves .wide use title").all_text_contents()
+def test_pointing_at_a_curve_tells_its_number(looked_at: Any) -> None:
+    told = looked_at.locator("#curves .wide use title").all_text_contents()
     assert len(told) == 2 * 2  # two runs, two epochs
     history = (line for line in told if "validation, 2: " in line)
-    numbers = watched.page.locator("#curves details td").all_text_contents()
+    numbers = looked_at.locator("#curves details td").all_text_contents()
     assert {line.rpartition(": ")[2] for line in history} <= set(numbers)
 
 
@@ -103,8 +102,8 @@ def test_the_colours_are_the_systems_until_the_button_says_otherwise(
     assert dark.page.evaluate(GROUND) == WHITE
 
 
-def test_every_picture_says_what_it_shows(watched: Any) -> None:
-    pictures = watched.page.locator("[role=img]")
+def test_every_picture_says_what_it_shows(looked_at: Any) -> None:
+    pictures = looked_at.locator("[role=img]")
     assert pictures.count() == 4 + 1
     for picture in pictures.all():
         assert len(picture.get_attribute("aria-label") or "") > 20
@@ -179,21 +178,21 @@ def test_a_page_without_a_text_says_what_is_not_there(
     ],
 )
 def test_a_sentence_runs_as_its_first_letter_does(
-    watched: Any, words: list[str], direction: str
+    looked_at: Any, words: list[str], direction: str
 ) -> None:
-    assert watched.page.evaluate("words => directionOf(words)", words) == direction
+    assert looked_at.evaluate("words => directionOf(words)", words) == direction
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(19_370_000, "19,370,000"), (1.76381e211, "1.76e+211"), (92.3, "92.30")]
 )
-def test_a_number_is_as_long_as_it_can_be_read(watched: Any, value: float, text: str) -> None:
-    assert watched.page.evaluate("value => shown(value)", value) == text
+def test_a_number_is_as_long_as_it_can_be_read(looked_at: Any, value: float, text: str) -> None:
+    assert looked_at.evaluate("value => shown(value)", value) == text
 
 
-def test_every_section_says_how_it_is_read(watched: Any) -> None:
-    sections = watched.page.locator("main > section")
-    told = watched.page.locator("main > section > h2 + .how").all_inner_texts()
+def test_every_section_says_how_it_is_read(looked_at: Any) -> None:
+    sections = looked_at.locator("main > section")
+    told = looked_at.locator("main > section > h2 + .how").all_inner_texts()
     assert len(told) == sections.count() == 10
     assert all(line.startswith("How to read this: ") and len(line) > 60 for line in told)
 
@@ -205,8 +204,8 @@ def test_a_table_wider_than_the_window_says_that_it_scrolls(watch: Watch, addres
         assert hint.is_visible() == is_told
 
 
-def test_similarities_that_differ_by_little_are_told_apart(watched: Any) -> None:
-    numbers = watched.page.locator(".hood li span").all_inner_texts()
+def test_similarities_that_differ_by_little_are_told_apart(looked_at: Any) -> None:
+    numbers = looked_at.locator(".hood li span").all_inner_texts()
     assert {len(number.rpartition(".")[2]) for number in numbers} == {3}
 
 
@@ -222,23 +221,23 @@ def test_similarities_that_differ_by_little_are_told_apart(watched: Any) -> None
     ],
 )
 def test_a_difference_is_told_in_words(
-    watched: Any, value: float | None, first: float, text: str
+    looked_at: Any, value: float | None, first: float, text: str
 ) -> None:
     asked = "([value, first]) => against(value, first)"
-    assert watched.page.evaluate(asked, [value, first]) == text
+    assert looked_at.evaluate(asked, [value, first]) == text
 
 
-def test_the_systems_are_held_against_the_first_run_in_a_sentence(watched: Any) -> None:
-    story = watched.page.locator("#bands figcaption").inner_text()
+def test_the_systems_are_held_against_the_first_run_in_a_sentence(looked_at: Any) -> None:
+    story = looked_at.locator("#bands figcaption").inner_text()
     assert "KN-5 against <b>run&amp;: at best " in story
     assert "words against <b>run&amp;: at best " in story
 
 
-def test_the_end_of_a_sentence_is_told_of_where_the_picture_has_it(watched: Any) -> None:
-    stories = {key: watched.page.locator(f"#{key} figcaption") for key in ("bands", "positions")}
+def test_the_end_of_a_sentence_is_told_of_where_the_picture_has_it(looked_at: Any) -> None:
+    stories = {key: looked_at.locator(f"#{key} figcaption") for key in ("bands", "positions")}
     assert "(</s>)" in stories["bands"].inner_text()
     assert "</s>" not in stories["positions"].inner_text()
-    assert "</s>" in watched.page.locator("#positions table").text_content()
+    assert "</s>" in looked_at.locator("#positions table").text_content()
 
 
 def test_the_vectors_that_the_model_reads_are_those_of_the_encoders_last_point(
@@ -260,14 +259,14 @@ def test_on_paper_words_have_their_colours_and_numbers_are_unfolded(watched: Any
     assert page.locator("#curves details td").first.evaluate(is_shown)
 
 
-def test_no_heading_of_sentences_stands_over_nothing(watched: Any) -> None:
+def test_no_heading_of_sentences_stands_over_nothing(looked_at: Any) -> None:
     followed = "heads => heads.map((head) => head.nextElementSibling?.className)"
-    found = watched.page.locator("#sentences h3").evaluate_all(followed)
+    found = looked_at.locator("#sentences h3").evaluate_all(followed)
     assert found and set(found) == {"sentence"}
 
 
-def test_bands_that_are_no_frequencies_are_explained(watched: Any) -> None:
-    how = watched.page.locator("#bands > .how").inner_text()
+def test_bands_that_are_no_frequencies_are_explained(looked_at: Any) -> None:
+    how = looked_at.locator("#bands > .how").inner_text()
     assert "</s>, and <unk> stand apart on the left" in how
 
 

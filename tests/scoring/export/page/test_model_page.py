@@ -53,6 +53,12 @@ def address(folder: Path) -> str:
     return charlm.export(folder, page=folder.parent / "page.html").page.resolve().as_uri()
 
 
+@pytest.fixture(scope="module")
+def looked_at(watch_for_all: Open, address: str) -> Any:
+    """The page, for tests that change nothing on it."""
+    return watch_for_all(address, ready="#next li").page
+
+
 @pytest.fixture
 def opened(watch: Open, address: str) -> Open:
     """The page, a sentence typed into it."""
@@ -176,14 +182,13 @@ def test_near_words_that_come_when_their_word_is_gone_are_not_shown(opened: Open
     ],
 )
 def test_what_is_typed_goes_through_the_rules_of_the_text(
-    watch: Open, address: str, rules: Normalisation
+    looked_at: Any, rules: Normalisation
 ) -> None:
     draw = random.Random(1)
     texts = ["".join(draw.choices(PIECES, k=draw.randint(1, 12))) for _ in range(2000)]
     texts += ["<unk> u"]
-    page = watch(address, ready="#next li").page
     read = "([rules, texts]) => texts.map((text) => new TextRules(rules).of(text).join(' '))"
-    assert page.evaluate(read, [text_rules(rules), texts]) == [rules(text) for text in texts]
+    assert looked_at.evaluate(read, [text_rules(rules), texts]) == [rules(text) for text in texts]
 
 
 def test_words_are_text_and_the_page_asks_for_nothing_but_itself(

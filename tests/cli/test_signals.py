@@ -14,7 +14,8 @@ import pytest
 
 from charlm.cli.signals import ENDING, EndedBySignal, StopRequest
 from charlm.run.folder import CARD
-from charlm.training.train import train
+from charlm.training import session
+from charlm.training.train import TrainResult, train
 
 SIZES = ["encoder.encoder.dim=3", "encoder.encoder.widths=1,2", "encoder.encoder.filters=3,4"]
 SIZES += ["context.dim=5", "context.layers=1"]
@@ -37,14 +38,17 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The weights of a training that nobody interrupts."""
     run = tmp_path_factory.mktemp("runs") / "whole"
-    train(**options(corpus, run))
+    trained(corpus, run)
     return (run / "model.safetensors").read_bytes()
 
 
-def options(corpus: Path, run: Path) -> dict[str, object]:
+def trained(corpus: Path, run: Path, **more: object) -> TrainResult:
+    """The same training in this process, without drawing its curve."""
     sizes = {"epochs": EPOCHS, "batch_size": 2, "bptt": 1, "overrides": SIZES}
     machine = {"precision": "fp32", "threads": 1, "device": "cpu"}
-    return {"arch": "char-small", "data": corpus, "out": run, **sizes, **machine}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "save_curve", lambda *_, **__: None)
+        return train(arch="char-small", data=corpus, out=run, **sizes, **machine, **more)
 
 
 @pytest.fixture
@@ -111,7 +115,7 @@ def test_a_training_stopped_by_a_signal_says_where_and_goes_on_to_the_same_bits(
     assert (process.returncode, printed) == (status, "")
     last = errors.splitlines()[-1]
     assert re.fullmatch(STOPPED.format(run=re.escape(str(run)), name=name), last), errors
-    assert train(**options(corpus, run), resume=True).epochs == EPOCHS
+    assert trained(corpus, run, resume=True).epochs == EPOCHS
     assert (run / "model.safetensors").read_bytes() == whole
 
 

@@ -136,8 +136,8 @@ def test_a_parameter_that_two_parts_share_is_counted_once(inventory: Inventory) 
     assert (after["encoder"], after["output"]) == (4 * n_words, n_words)
 
 
-LOADS_NO_COMPILER = """
-import sys
+IN_A_FRESH_PROCESS = """
+import sys, warnings
 from charlm.model.build import build_model, without_memory
 from charlm.presets import PRESETS
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -145,10 +145,15 @@ for name in ("char-small", "miyamoto-gate", "nnlm-5gram", "word-char-tensor"):
     with without_memory():
         model, _ = build_model(PRESETS[name], Inventory(("</s>", "<unk>"), (1, 1), ("a",)))
     assert all(parameter.is_meta for parameter in model.parameters())
+for text in ("RNN module weights are not part of single contiguous chunk of memory. This", "new"):
+    warnings.warn(text)
 sys.exit("torch._dynamo" in sys.modules)
 """
 
 
-def test_a_model_without_memory_loads_no_compiler() -> None:
-    ended = subprocess.run([sys.executable, "-c", LOADS_NO_COMPILER], check=False)
+def test_a_fresh_process_loads_no_compiler_and_keeps_to_itself_what_cudnn_says_of_weights() -> None:
+    command = [sys.executable, "-c", IN_A_FRESH_PROCESS]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0
+    assert "RNN module" not in ended.stderr
+    assert "UserWarning: new" in ended.stderr

@@ -127,9 +127,9 @@ def _refuse_wrong(listed: Sequence[Settings]) -> None:
     """Refuse settings of which no model can be built, before any is measured."""
     inventory = inventory_of(sentences(0, is_full=True))
     for settings in listed:
-        recipe_of(settings)
         with without_memory():
-            build_model(settings, inventory)
+            model, _ = build_model(settings, inventory)
+        recipe_of(settings).check(model.output)
 
 
 def _needed_tokens(settings: Settings, *, steps: int) -> int:

@@ -16,7 +16,7 @@ TEXT_ELSEWHERE = (
     "a file is named without an option, and a sentence comes by a pipe: echo 'the cat' | charlm "
     "COMMAND -"
 )
-LISTS = ("--prune", "--weights")  # of numbers with commas
+LISTS = ("--prune", "--weights", "--mix-weights")  # of numbers with commas
 WITHOUT_OPTION = "a text to measure is named without an option: charlm ngram --lm MODEL FILE"
 ALWAYS_SO = (
     "is always so: estimates are interpolated modified Kneser-Ney, with fallback discounts for "
@@ -164,8 +164,9 @@ def _setting_before(word: str, args: list[str]) -> str:
 
 def _explain_lists(ctx: Any, args: list[str]) -> None:
     """Raises BadParameter for lmplz's `--prune 0 0 1`: the parser takes 0 and 1 for files."""
+    files = {flag for each in ctx.command.params if _names_a_file(each) for flag in each.opts}
     for place, flag in enumerate(args):
-        if flag in LISTS:
+        if flag in LISTS and flag not in files:  # the weights of `score` stand in a file
             behind = args[place + 1 :]
             numbers = list(takewhile(lambda each: each.replace(".", "", 1).isdecimal(), behind))
             if len(numbers) > 1 and not os.path.exists(numbers[1]):

@@ -8,7 +8,7 @@ from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
 from charlm.text.corpus.labels import is_piece, is_silent, is_word
 from charlm.text.corpus.normalisation import UNSEEN
-from charlm.text.corpus.signs import UNCUT
+from charlm.text.corpus.signs import LEAST_SHARE, UNCUT
 from charlm.text.corpus.tokens import share
 
 
@@ -43,12 +43,12 @@ def _n_in_other_characters(lists: Iterable[NbestList], references: References) -
 
 
 def _n_in_pieces(lists: Iterable[NbestList], references: References) -> int:
-    """The words that are marked as pieces, if only hypotheses or only references hold such."""
-    n_first = n_said = 0
-    for nbest in lists:
-        n_first += sum(map(is_piece, nbest.hypotheses[0].words))
-        n_said += sum(map(is_piece, references[nbest.id]))
-    return 0 if n_first and n_said else n_first + n_said
+    """The words that are marked as pieces, if of hypotheses and references one alone has many."""
+    first = [word for nbest in lists for word in nbest.hypotheses[0].words]
+    said = [word for nbest in lists for word in references[nbest.id]]
+    counts = [sum(map(is_piece, words)) for words in (first, said)]
+    shares = map(share, counts, map(len, (first, said)))
+    return sum(counts) if min(counts) == 0 and max(shares) >= LEAST_SHARE else 0
 
 
 def _share_uncut(references: References) -> float:

@@ -133,7 +133,8 @@ class SameWords:
 class FunctionScorer:
     """A user's own function from sentences to lists of their words' log-probabilities, in nats.
 
-    Each list must have one number more than its sentence has words; else a DataError names it.
+    Each list must have one number more than its sentence has words, and none NaN or above 0, as a
+    loss is (rounding aside); else a DataError names it.
 
     >>> own = charlm.FunctionScorer(lambda sentences: [[-2.0] * (len(s) + 1) for s in sentences])
     >>> found = charlm.score("lists.tsv", scorer=own, out="scored.tsv")

@@ -46,14 +46,18 @@ def _gpus(gpus: str, *, device: str) -> list[str]:
     if device not in ("auto", "cuda"):
         raise ConfigError(f"--gpus {gpus}: found --device {device} beside it; leave one out")
     found = torch.cuda.device_count()
-    if not all(int(number) < found for number in numbers):
-        which = f"{found} CUDA devices; expected numbers below that" if found else "no CUDA device"
+    if not found:
         instead = "--device cpu"
         if len(numbers) > 1:
             instead = f"--processes {len(numbers)} for as many processes on the CPU"
         raise ConfigError(
-            f"--gpus {gpus}: this machine shows {which}; use {instead}, or install a torch built "
-            "for CUDA"
+            f"--gpus {gpus}: this machine shows no CUDA device; use {instead}, or install a torch "
+            "built for CUDA"
+        )
+    if not all(int(number) < found for number in numbers):
+        raise ConfigError(
+            f"--gpus {gpus}: CUDA devices of this machine: {found}; expected numbers from 0 to "
+            f"{found - 1}"
         )
     return [f"cuda:{int(number)}" for number in numbers]
 

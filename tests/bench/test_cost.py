@@ -221,3 +221,16 @@ def test_a_misspelled_quantity_is_named_with_those_that_there_are() -> None:
     message = r"unknown quantity 'word'; did you mean words\? expected one of words, letters"
     with pytest.raises(ConfigError, match=message):
         bench_cost("word=100", steps=1)
+
+
+def test_a_criterion_that_an_output_cannot_have_is_refused_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(cost, "_cost")
+    with pytest.raises(ConfigError, match="'nce': the output offers no unnormalised scores"):
+        bench_cost(
+            "recipe.criterion.type=cross-entropy,nce",
+            arch="word-small",
+            overrides=("output.type=hierarchical",),
+            steps=1,
+        )

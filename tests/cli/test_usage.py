@@ -147,6 +147,13 @@ def test_several_models_are_several_where_a_command_takes_several() -> None:
     assert context.params["model"] == [Path("a"), Path("b")]
 
 
+def test_a_file_of_weights_is_not_told_to_be_numbers_with_commas() -> None:
+    arguments = ["score", "a.tsv", "--lm", "a.arpa", "--weights", ".5", ".5"]
+    result = CliRunner().invoke(app, arguments, prog_name="charlm")
+    assert result.exit_code == 2
+    assert "expected commas" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

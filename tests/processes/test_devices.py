@@ -59,15 +59,7 @@ def test_a_device_for_each_process_that_is_asked_for(two_gpus: None) -> None:
             "0,2",
             None,
             "auto",
-            "--gpus 0,2: this machine shows 2 CUDA devices; expected numbers below that; use "
-            "--processes 2 for as many processes on the CPU, or install a torch built for CUDA",
-        ),
-        (
-            "2",
-            None,
-            "auto",
-            "--gpus 2: this machine shows 2 CUDA devices; expected numbers below that; use "
-            "--device cpu, or install a torch built for CUDA",
+            "--gpus 0,2: CUDA devices of this machine: 2; expected numbers from 0 to 1",
         ),
         (None, 2, "cuda", "--processes 2: is for the CPU, found --device cuda; use --gpus 0,1"),
         (None, 0, "auto", "--processes 0: expected 1 to 24, 8 a core"),

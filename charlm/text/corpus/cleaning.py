@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeVar
 from charlm.errors import DataError
 from charlm.text.corpus.dedup import SeenLines
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
-from charlm.text.corpus.oddities import C1, UNWANTED, UNWANTED_KINDS, kind_of, replaced
+from charlm.text.corpus.oddities import ASK_WINDOWS, C1, UNWANTED, UNWANTED_KINDS, kind_of, replaced
 from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
@@ -26,7 +26,6 @@ EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
 DUPLICATE, INVALID = "duplicate", "invalid encoding"
 MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
 REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID, *UNWANTED_KINDS)
-ASK_WINDOWS = "is it of Windows, which has letters and quotes there: --encoding cp1252 or cp1250?"
 LOOKED_AT_WORDS = 2_000_000  # of the text that is kept, for what is odd about them
 Line = TypeVar("Line")
 
@@ -79,7 +78,7 @@ class Cleaner:
         self.n_kept = 0
         self.n_words = 0
         self.n_replaced = 0
-        self.n_c1 = 0  # characters that are replaced where Windows has letters and quotes
+        self.n_c1 = 0  # control characters where Windows has letters and quotes
         self.has_stopped = False  # with something left, since there were enough tokens
         self.unwanted: Counter[str] = Counter()  # characters that were replaced, by kind
         self.types: Counter[str] = Counter()  # of the first words that are kept
@@ -166,6 +165,7 @@ class Cleaner:
         """A line without NUL, control characters and soft hyphens; None where it is dropped."""
         found = UNWANTED.findall(line)
         kind = kind_of(found[0])
+        self.n_c1 += sum(map(bool, map(C1.match, found)))
         if self._options.invalid == "drop":
             self.drops[kind] += 1
             return None
@@ -190,7 +190,6 @@ class Cleaner:
                 "out and blanks the others, --invalid drop leaves out the lines that hold one"
             )
         self.unwanted.update(map(kind_of, found))
-        self.n_c1 += sum(map(bool, map(C1.match, found)))
         return replaced(line)
 
     def _take(self, line: str) -> None:

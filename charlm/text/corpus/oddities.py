@@ -16,6 +16,10 @@ from charlm.text.corpus.normalisation import IGNORED, SEPARATORS
 # until a line is broken there.
 UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad]|\r(?!\r*$)")
 C1 = re.compile("[\x80-\x9f]")
+ASK_WINDOWS = (
+    "is it of Windows, which has letters and quotes there: --encoding cp1252, or cp1250 (Central "
+    "European), cp1251 (Cyrillic), cp1253 (Greek), cp1254 (Turkish)?"
+)
 NUL, CONTROL, SOFT_HYPHEN = "NUL byte", "control character", "soft hyphen"
 UNWANTED_KINDS = (NUL, CONTROL, SOFT_HYPHEN)
 SOFT = "\xad"

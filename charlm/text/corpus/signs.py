@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from charlm.text.corpus.oddities import ASK_WINDOWS
 from charlm.text.io.lines import is_utf8
 
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
@@ -67,9 +68,8 @@ def signs_of_windows(n_c1: int, *, encoding: str) -> list[str]:
     if not n_c1 or is_utf8(encoding):
         return []
     return [
-        f"{n_c1} of the characters that were taken out are bytes 0x80 to 0x9f, which {encoding} "
-        "has no letters for, but Windows has letters and quotes: is it cp1252 or cp1250 "
-        "(--encoding)?"
+        f"{n_c1} characters that were taken out, or their lines, are bytes 0x80 to 0x9f, which "
+        f"{encoding} has no letters for; {ASK_WINDOWS}"
     ]
 
 
@@ -112,8 +112,8 @@ def _is_of_tag(word: str) -> bool:
 
 def _on_tags(share: str, words: list[str]) -> str:
     return (
-        f"{share} hold tags ({words[0]:.30}), as of XML or HTML: the text is marked up; take the "
-        "lines of text from it first"
+        f"{share} hold tags ({words[0]:.30}), as of XML or HTML, or are what --tokenise simple "
+        "left of them, or of noises as <laugh>: take these out of the text first"
     )
 
 

@@ -151,6 +151,13 @@ def test_pieces_of_words_are_told_unless_both_texts_have_them(tmp_path: Path, pi
             assert [each[:14] for each in told] == ["1 words of the"] * n
 
 
+def test_one_word_that_ends_like_a_piece_says_nothing_of_the_rates(tmp_path: Path) -> None:
+    words = "a b c d e " * 30
+    (tmp_path / "l.tsv").write_text(f"id\ttext\nu\t{words}foo@@\n")
+    (tmp_path / "refs").write_text(f"u {words}\n")
+    assert charlm.score(tmp_path / "l.tsv", refs=tmp_path / "refs").notices.n_in_pieces == 0
+
+
 def test_references_without_blanks_are_told_unless_letters_are_counted(tmp_path: Path) -> None:
     phrase = "\u4eca\u65e5" * 6
     lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"

@@ -10,6 +10,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource
+from charlm.text.corpus.oddities import ASK_WINDOWS
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import read_sentences
@@ -216,14 +217,15 @@ def test_the_line_ends_of_old_macs_are_named(tmp_path: Path) -> None:
 
 
 def test_quotes_and_letters_of_windows_are_no_control_characters_of_latin_1(tmp_path: Path) -> None:
-    (tmp_path / "raw").write_bytes(b"don\x92t\na\nb\n")
+    (tmp_path / "raw").write_bytes(b"don\x92t\na\nb\nc\n")
     with pytest.raises(DataError) as caught:
         prep(tmp_path / "raw", out=tmp_path / "c", encoding="latin-1")
     assert str(caught.value) == (
         f"{tmp_path / 'raw'}:1: found byte 0x92 at character 4, a control character in latin-1; "
-        "expected text; is it of Windows, which has letters and quotes there: --encoding cp1252 "
-        "or cp1250?"
+        f"expected text; {ASK_WINDOWS}"
     )
-    result = prep(tmp_path / "raw", out=tmp_path / "c", encoding="latin-1", invalid="replace")
-    assert result.signs[0].startswith("1 of the characters that were taken out are bytes 0x80 to")
-    assert result.signs[0].endswith("is it cp1252 or cp1250 (--encoding)?")
+    for invalid in ("replace", "drop"):
+        out, rules = tmp_path / invalid, {"encoding": "latin-1", "invalid": invalid}
+        result = prep(tmp_path / "raw", out=out, split="34,33,33", **rules)
+        assert result.signs[0].startswith("1 characters that were taken out, or their lines, are")
+        assert result.signs[0].endswith(ASK_WINDOWS)

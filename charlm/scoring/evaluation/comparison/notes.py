@@ -7,6 +7,7 @@ from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, Comp
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.results import Group
 from charlm.text.corpus.sentences import split_path
+from charlm.text.corpus.signs import LEAST_SHARE
 from charlm.text.corpus.tokens import share
 from charlm.text.io.files import sha256_of
 from charlm.text.perplexity.perplexity import Counts
@@ -27,7 +28,7 @@ def remarks_on_text(counts: Counts) -> tuple[str, ...]:
         remarks.append(
             "most words are <unk>, so the perplexities say little: another case or language?"
         )
-    if counts.n_pieces:
+    if counts.n_pieces and share(counts.n_pieces, counts.n_words) >= LEAST_SHARE:
         remarks.append(
             f"marked as pieces of words (@@, \uffed, \u2581): {counts.n_pieces} of "
             f"{counts.n_words}; bits/char and bits/byte count marks and the blanks "

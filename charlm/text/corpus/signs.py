@@ -13,10 +13,11 @@ from charlm.text.corpus.oddities import ASK_WINDOWS
 from charlm.text.io.lines import is_utf8
 
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
-CLOSING_TAG = re.compile(r"</[^\W\d_][\w.:-]*>")  # an opening one may be a noise, <laugh>
+# A tag that closes another or itself, <br />; an opening one may be a noise, <laugh>.
+CLOSING_TAG = re.compile(r"</[^\W\d_][\w.:-]*>|/>")
 # Moses' escapes and HTML's; and what is left of the frequent ones where `&` and `;` are split off.
 ENTITY = re.compile(r"&(?:apos|quot|amp|lt|gt|#x?[\da-fA-F]+);")
-CUT_ENTITIES = ("apos", "quot")
+CUT_ENTITIES = ("apos", "quot", "amp")
 TEXT_LINES = "\\tx"
 MARKS = ",;?\u060c\u061b\u061f\u0964"
 CLOSERS = "\"'\u201d\u2019)]"
@@ -36,11 +37,14 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
     The first words of a kind are its examples.
     """
     listed = list(types)
-    n_words = sum(count for _, count in listed) or 1
+    counts = dict(listed)
+    n_words = sum(counts.values()) or 1
+    # Where tags were cut into signs, / is one of these; <num>, <3 and a < b have none.
+    has_cut_tags = 3 * counts.get("/", 0) >= counts.get("<", 0)
     found = []
     for has_sign, advice in (
         (FIELD_MARKER.fullmatch, _on_markers),
-        (_is_of_tag, _on_tags),
+        (_is_of_tag if has_cut_tags else CLOSING_TAG.search, _on_tags),
         (_has_entity, _on_entities),
         (_ends_in_mark, _on_marks),
         (UNCUT.search, _on_uncut),
@@ -112,8 +116,8 @@ def _is_of_tag(word: str) -> bool:
 
 def _on_tags(share: str, words: list[str]) -> str:
     return (
-        f"{share} hold tags ({words[0]:.30}), as of XML or HTML, or are what --tokenise simple "
-        "left of them, or of noises as <laugh>: take these out of the text first"
+        f"{share} hold tags ({words[0]:.30}), as of XML or HTML: the text is marked up; take the "
+        "lines of text from it first"
     )
 
 

@@ -126,9 +126,11 @@ class LineRules:
 
 
 def _is_bare_utf16(raw: bytes) -> bool:
-    """Whether a first line is of UTF-16: several NULs, all of which are first or second bytes."""
+    """Whether a first line is of UTF-16: many NULs, all of which are first or second bytes."""
     n_nul = raw.count(0)
-    if n_nul < 3 or 20 * n_nul < len(raw):  # Cyrillic has them for its blanks alone
+    is_short = 0 < n_nul == len(raw) // 2  # a blank line or `1`
+    # Cyrillic has them for its blanks alone.
+    if not is_short and (n_nul < 3 or 20 * n_nul < len(raw)):
         return False
     return raw[::2].count(0) in (0, n_nul)
 

@@ -35,7 +35,7 @@ def test_other_markers_and_those_that_a_tokeniser_split_off_are_told_too() -> No
     assert signs("\\ v kari na mai \\ c")[0].startswith("29% of the words are field markers (\\), ")
 
 
-@pytest.mark.parametrize("text", ["&quot; it &apos;s", "& quot ; it & apos ; s"])
+@pytest.mark.parametrize("text", ["&quot; it &apos;s", "& quot ; it & apos ; s", "r & amp ; b"])
 def test_entities_are_told_and_are_no_marks_at_words(text: str) -> None:
     (told,) = signs(text)
     assert "are written with entities, as Moses' tokeniser escapes signs" in told
@@ -111,10 +111,23 @@ def test_a_split_that_repeats_much_of_train_is_a_sign() -> None:
     assert sign.startswith("8% of the words of test.txt stand in lines that train.txt has, too: ")
 
 
-@pytest.mark.parametrize("text", ["<s id='1'>le chat </s> a.", "the<i>cat</i> sat", "< s > le"])
+@pytest.mark.parametrize(
+    "text", ["<s id='1'>le chat </s> a.", "the<i>cat</i> sat", "< s > le < / s >"]
+)
 def test_tags_are_a_sign_of_markup(text: str) -> None:
     (sign,) = signs(text)
-    assert "as of XML or HTML, or are what --tokenise simple left of them, or of noises as" in sign
+    assert "as of XML or HTML: the text is marked up; take the lines of text from it" in sign
+
+
+@pytest.mark.parametrize("text", ["so <br /><br />it", "so < br / > it", "< i > so < / i >"])
+def test_tags_are_told_cut_or_not(text: str) -> None:
+    (told,) = signs(text)
+    assert "hold tags" in told
+
+
+@pytest.mark.parametrize("text", ["< num > of them", "a < b", "love < 3", "<num> of <noise> them"])
+def test_labels_and_signs_are_no_tags(text: str) -> None:
+    assert signs(text) == []
 
 
 @pytest.mark.parametrize("text", ["<laugh> yes <unk> <unk>:form", "i <3 you ->"])

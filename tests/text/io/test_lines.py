@@ -215,7 +215,7 @@ def test_two_letters_of_latin_1_are_no_utf_16(tmp_path: Path) -> None:
     assert list(read_lines(path, rules=LineRules(encoding="latin-1"))) == [(1, "\xff\xfe a")]
 
 
-@pytest.mark.parametrize("text", ["in the beginning\n", "на пути я и ты\n"])
+@pytest.mark.parametrize("text", ["in the beginning\n", "на пути я и ты\n", " \n", "1\n"])
 @pytest.mark.parametrize("ends", ["le", "be"])
 def test_utf_16_without_a_mark_is_no_text_with_nuls(text: str, ends: str, tmp_path: Path) -> None:
     path = written(tmp_path / "text", text.encode(f"utf-16-{ends}"))

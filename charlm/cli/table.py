@@ -12,6 +12,9 @@ from charlm.scoring.evaluation.comparison.across import Table, TableCell, TableO
 from charlm.scoring.evaluation.comparison.across import table as across
 
 NOTHING = "-"
+SIZES = (
+    "V words, C characters and M morphs of the vocabulary, T tokens of train, tokens of the text"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +62,7 @@ def _print_text(found: Table) -> None:
         output.write(f"\nchange from {_baselines(found)} in per cent{_intervals(found)}")
         output.table(compared, header=header)
     output.write(
-        f"\nppl of the test text, or of the part behind a colon, state {found.state}; V words, C "
-        "characters and M morphs of the vocabulary, T tokens of train"
+        f"\nppl of the test text, or of the part behind a colon, state {found.state}; {SIZES}"
     )
     for column in found.columns:
         for name, cell in column.cells.items():
@@ -116,7 +118,8 @@ def _tsv_lines(found: Table) -> Iterator[str]:
     kinds = ("", ":percent", ":from", ":to")
     yield _tabbed(["model", *(f"{each.name}{kind}" for each in found.columns for kind in kinds)])
     for name, sizes in _sizes(found):
-        yield _tabbed([name, *(cell for size in sizes for cell in (size, "", "", ""))])
+        numbers = ("" if size == NOTHING else size for size in sizes)
+        yield _tabbed([name, *(each for number in numbers for each in (number, "", "", ""))])
     for name, cells in _rows(found):
         yield _tabbed([name, *(each for cell in cells for each in _tsv_cells(cell))])
 
@@ -141,7 +144,8 @@ def _markdown_lines(found: Table) -> Iterator[str]:
     yield ""
     yield (
         f"Perplexity of the test text, or of the part behind a colon, state {found.state}; in "
-        f"brackets the change from {_baselines(found)} in per cent{_intervals(found)}."
+        f"brackets the change from {_baselines(found)} in per cent{_intervals(found)}. "
+        f"{SIZES}."
     )
 
 

@@ -12,6 +12,7 @@ from charlm.text.io.files import write_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+HIGHEST = 1e200  # perplexity that is drawn: beyond 1e250 matplotlib's ticks overflow
 WIDE = 1e4  # ratio of the axis limits from which on only powers of ten are labelled
 VALIDATION, TRAINING, GREY = "#0072b2", "#c04f00", "#666666"  # the report's colours, on white
 
@@ -39,7 +40,7 @@ def _drawn(history: Sequence[dict[str, Any]], *, title: str) -> "Figure":
         ("valid_ppl", best_label, VALIDATION, "-", "o"),
         ("train_ppl", "training, while learning", TRAINING, ":", alone),
     ):
-        values = [record[key] for record in history]
+        values = [min(record[key], HIGHEST) for record in history]
         top.plot(epochs, values, style, color=colour, marker=marker, markersize=3, label=label)
     top.set(yscale="log", ylabel="perplexity")
     top.set_title(drawable(title), parse_math=False)  # a corpus may be called a$b$

@@ -152,7 +152,9 @@ class _Files:
     def checkpoint(self) -> str:
         path = self.folder / RESUME
         if not path.is_file():
-            raise _UncheckedError("missing; --resume would begin again")
+            is_over = (self.folder / MODEL).is_file() and not self._is_unfinished
+            refused = "needs it" if is_over else "would begin again"
+            raise _UncheckedError(f"missing; --resume {refused}")
         n_epochs = len(recorded_history(path))
         self._words()
         if self.shapes is None:

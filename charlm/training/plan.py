@@ -268,14 +268,21 @@ def refuse_disagreement(
                 f"leave it out, with --out {run_folder(options)}"
             )
     if difference := first_difference(settings, with_batch_size_of(settings, changes)):
-        raise ConfigError(_disagreement(*difference))
+        folder = run_folder(options)
+        has_learnt = any((folder / name).exists() for name in LEARNT)
+        raise ConfigError(_disagreement(*difference, has_learnt=has_learnt))
 
 
-def _disagreement(option: str, wanted: Any, known: Any) -> str:
+def _disagreement(option: str, wanted: Any, known: Any, *, has_learnt: bool) -> str:
     if known is None:
         return f"{option}={wanted}: the run has no such setting; leave it out"
     if known == STORED:
         return f"{option}={wanted}: the run keeps what it has read of a file; leave it out"
+    if not has_learnt:
+        return (
+            f"{option}={wanted} disagrees with the run, which has {known}; leave it out, or leave "
+            "out --resume to begin again with it, since nothing is learnt yet"
+        )
     # A training with another recipe can begin from these weights; a model of another shape cannot.
     weights = " with the weights of this one, --init RUN" if option.startswith("recipe.") else ","
     return (

@@ -6,7 +6,7 @@ no memory.
 
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
-from charlm.run.folder import MODEL, RESUME, VOCABULARY, load_info
+from charlm.run.folder import MODEL, RESUME, VOCABULARY, is_unfinished, load_info
 from charlm.run.history import recorded_history
 from charlm.run.stored_weights import LoadedRun, check_header, check_words, load_run, load_words
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
@@ -67,6 +67,12 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
                 "that are done, which no other file holds; put it back, or begin again with "
                 "another --out"
             )
+    elif plan.stored and (plan.folder / MODEL).is_file() and not is_unfinished(plan.folder):
+        raise DataError(
+            f"{plan.folder / RESUME}: no such file; expected where the training ended, since it "
+            "would begin again and write over the finished model; put it back, or begin another "
+            f"run with its weights, --init {plan.folder} --out OTHER"
+        )
     if plan.init:
         begin_from(model, inventory, run=initial_run(plan))
 

@@ -35,7 +35,8 @@ def note_cut_words(trainer: Trainer, watcher: Watcher) -> None:
     longest, n_cut = inventory.max_word_length, inventory.n_cut_words
     if n_cut and any(isinstance(each, Encoder) and each.reads_spelling for each in modules):
         watcher.note(
-            f"{n_cut} words are longer than {longest} characters and read by their first {longest}"
+            f"{n_cut} {'word is' if n_cut == 1 else 'words are'} longer than {longest} characters "
+            f"and read by {'its' if n_cut == 1 else 'their'} first {longest}"
         )
 
 

@@ -78,7 +78,7 @@ def test_the_table_for_the_eye(files: list[str]) -> None:
         "char  -25.0[-30.0,-20.0]      -\n"
         "\n"
         "ppl of the test text, or of the part behind a colon, state carried; V words, C "
-        "characters and M morphs of the vocabulary, T tokens of train\n"
+        "characters and M morphs of the vocabulary, T tokens of train, tokens of the text\n"
         "signature of KN-5 on cs: charlm:0|train:6373|vocab:0|data:6373|split:test|state:sentence\n"
         "signature of char on cs: charlm:0|train:6373|vocab:0|data:6373|split:test|state:sentence\n"
         "signature of KN-5 on de|at: charlm:0|train:64657c6174|vocab:0|data:64657c6174|split:test|"
@@ -93,11 +93,16 @@ def test_the_table_for_a_page(files: list[str]) -> None:
         "| KN-5 | 200.00 | 61.23 |",
         "| char | 150.00 (−25.0 %; −30.0 to −20.0) | - |",
     ]
+    assert lines[-1].endswith(
+        ". V words, C characters and M morphs of the vocabulary, T tokens of train, tokens of the "
+        "text."
+    )
 
 
 def test_the_table_for_a_spreadsheet(files: list[str]) -> None:
     rows = [line.split("\t") for line in printed(*files, "--format", "tsv").splitlines()]
     assert {len(row) for row in rows} == {9}
+    assert rows[2:4] == [["C", "46", *[""] * 7], ["M", *[""] * 8]]  # else no column of numbers
     assert rows[0][:5] == ["model", "cs", "cs:percent", "cs:from", "cs:to"]
     assert rows[-1] == ["char", "150", "-25", "-30", "-20", "", "", "", ""]
 

@@ -101,3 +101,15 @@ def test_a_corpus_of_any_name_has_its_curve_without_a_warning(tmp_path: Path, na
         warnings.simplefilter("error")
         save_curve([record], tmp_path / "curve.png", title=f"char-small on {name}")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_perplexities_too_large_for_ticks_are_drawn(tmp_path: Path) -> None:
+    ppls = [(8.9e265, 2.5e161), (6.0e300, 4.3e280)]
+    history = [
+        {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 90.0}
+        for n, (train, valid) in enumerate(ppls, 1)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n_epochs in (1, 2):
+            save_curve(history[-n_epochs:], tmp_path / "curve.png", title="diverged")

@@ -220,3 +220,22 @@ def test_a_run_that_asks_for_more_than_its_checkpoint_holds_allocates_nothing(
         train_toy(overrides=(), epochs=1, resume=True)
     assert str(caught.value).startswith(f"{tmp_path / 'run' / RESUME}: model.context.layers.0.")
     assert str(caught.value).endswith(", as run.json and vocab.json describe")
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_a_finished_model_is_not_written_over_where_its_checkpoint_is_missing(
+    epochs: int, train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / "resume.safetensors"
+    path.unlink()
+    before = {each: each.read_bytes() for each in (tmp_path / "run").rglob("*") if each.is_file()}
+    with pytest.raises(DataError) as caught:
+        train_toy(resume=True, epochs=epochs)
+    assert str(caught.value) == (
+        f"{path}: no such file; expected where the training ended, since it would begin again and "
+        "write over the finished model; put it back, or begin another run with its weights, "
+        f"--init {path.parent} --out OTHER"
+    )
+    after = {each: each.read_bytes() for each in (tmp_path / "run").rglob("*") if each.is_file()}
+    assert after == before

@@ -250,7 +250,8 @@ def test_before_its_first_checkpoint_it_needs_the_very_model(
     train_toy: TrainToy, first: LoadedRun, tmp_path: Path
 ) -> None:
     begun(train_toy, first)
-    os.remove(tmp_path / "second" / RESUME)
+    for name in (MODEL, RESUME):
+        os.remove(tmp_path / "second" / name)
     train_toy("third", seed=7)
     for name in (MODEL, RUN):
         shutil.copy(tmp_path / "third" / name, first.path / name)
@@ -268,7 +269,8 @@ def test_its_run_may_be_gone_once_there_is_a_checkpoint_and_moved_before(
     begun(train_toy, first)
     moved = shutil.move(first.path, tmp_path / "moved")
     train_toy("second", overrides=(), resume=True)
-    os.remove(tmp_path / "second" / RESUME)
+    for name in (MODEL, RESUME):
+        os.remove(tmp_path / "second" / name)
     train_toy("second", init=moved, overrides=(), resume=True)
     assert (tmp_path / "second" / RESUME).exists()
 

@@ -354,3 +354,18 @@ def test_a_hold_within_the_warm_up_does_nothing(hold: float, warm_up: float, is_
         "recipe.schedule.warm_up=0.5"
     )
     assert [*idle_settings(changes, settings, path="recipe.")] == [told] * is_idle
+
+
+def test_options_may_change_where_nothing_is_learnt_yet(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy()
+    for name in ("model.safetensors", "resume.safetensors", "log.jsonl"):
+        (tmp_path / "run" / name).unlink()
+    with pytest.raises(ConfigError) as caught:
+        train_toy(resume=True, lr=0.5)
+    assert str(caught.value) == (
+        "recipe.optimiser.lr=0.5 disagrees with the run, which has 1.0; leave it out, or leave out "
+        "--resume to begin again with it, since nothing is learnt yet"
+    )
+    assert train_toy(lr=0.5).is_finished

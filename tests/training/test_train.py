@@ -213,7 +213,7 @@ def test_words_too_long_to_be_read_whole_are_told(train_toy: TrainToy, tmp_path:
         (data / f"{split}.txt").write_text(" ".join([f"{'x' * 66} {'y' * 65}"] * n) + "\n")
     notes: list[str] = []
     train_toy(data=data, epochs=1, notes=notes)
-    assert notes == ["1 words are longer than 65 characters and read by their first 65"]
+    assert notes == ["1 word is longer than 65 characters and read by its first 65"]
     notes.clear()
     options = {"arch": "word-small", "overrides": ("encoder.dim=3", "context.dim=5")}
     train_toy("words", data=data, epochs=1, notes=notes, **options)

@@ -204,13 +204,14 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
 
     The text of a file of scores is not named, but models must be given one.
     """
-    streams, data, text = options.all_streams, options.data, options.text
+    streams, text = options.all_streams, options.text
+    data = None if _for_bands_alone(options, kinds) else options.data
     require_one_stdin([*streams, text])
     files = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "scores"]
     models = [s for s, kind in zip(streams, kinds, strict=True) if kind in ("run", "n-gram")]
     if data is not None and text is not None:
         raise ConfigError("found both --data and --text; expected one of them; drop either")
-    if not models and (data is None or "probabilities" not in kinds):
+    if not models and (data is None or files):
         if data is not None or text is not None:
             raise ConfigError(
                 f"{'--text' if data is None else '--data'}: found no model to score it, all "
@@ -227,7 +228,8 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
         return [split_path(data, split) for split in dict.fromkeys(splits)]
     if text is None:
         raise ConfigError(
-            f"{models[0]}: a model, and no text to score; expected --data DIR or --text FILE"
+            f"{models[0]}: a model, and no text to score; expected "
+            f"{'' if files else '--data DIR or '}--text FILE"
         )
     if len(models) > 1 and is_pipe(text):
         raise ConfigError(
@@ -236,9 +238,16 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
     return [text]
 
 
+def _for_bands_alone(options: MixOptions, kinds: Sequence[Kind]) -> bool:
+    """Whether only train.txt of the corpus directory is read: another text is scored."""
+    return options.bands and (options.text is not None or "scores" in kinds)
+
+
 def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
     """Refuse an option that has no effect, since its user believes that it has one."""
     no_data = "" if options.data is not None else "chooses a part of --data DIR, and none is given"
+    if options.data is not None and _for_bands_alone(options, kinds):
+        no_data = "chooses a part of --data DIR, which is here for --bands alone"
     is_given = options.weights is not None
     reasons = {
         "split": no_data,

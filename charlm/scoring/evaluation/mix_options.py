@@ -57,7 +57,11 @@ class MixOptions:
         ),
     ] = ()
     bands: Annotated[
-        bool, Opt("Also print perplexities by how often the predicted word occurs in train.txt.")
+        bool,
+        Opt(
+            "Also print perplexities by how often the predicted word occurs in train.txt of "
+            "--data, which may stand beside --text or score files for this."
+        ),
     ] = False
     weights: Annotated[
         str | Sequence[float] | None,

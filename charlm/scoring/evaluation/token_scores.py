@@ -122,7 +122,8 @@ def answers(
         if kinds[index] == "scores":
             found[index] = [read_word_scores(stream, rules=rules)]
         elif kinds[index] == "probabilities":
-            splits = [Path(text).stem for text in texts] if options.data is not None else []
+            of_data = options.data is not None and options.text is None
+            splits = [Path(text).stem for text in texts] if of_data else []
             paths: list[str | Path] = [of_split(stream, split) for split in splits]
             found[index] = [read_probabilities(path, rules=rules) for path in paths or [stream]]
         elif kinds[index] == "n-gram":

@@ -384,3 +384,15 @@ def test_a_mixture_is_written_as_a_release_less_its_first_token() -> None:
     assert Path("zz.prob").read_bytes() == Path("z.prob").read_bytes()
     mix(["z.prob", "zz.prob"], weights=".5,.5", out="of-both.prob")  # both files lack it
     assert Path("of-both.prob").read_bytes() == Path("z.prob").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("streams", "text"), [(["x", "y"], None), (["x", "lm"], "text"), (["lm", "lm"], "text")]
+)
+def test_bands_of_another_text_than_that_of_data(streams: list[str], text: str | None) -> None:
+    Path("corpus/train.txt").write_text("b\n" * 12 + "a a\n")
+    for name in "xy":
+        write(name, [0.5, 0.25, 0.5, 0.125, 0.5])
+    result = mix(streams, text=text, data="corpus", bands=True)
+    assert [band.name for band in result.bands] == ["</s>", "<unk>", "1-9", "10-99"]
+    assert result.tuned_on == "the same text"

@@ -34,8 +34,13 @@ NO_RUN = "is of runs, and no stream is one; drop it"
     [
         (["x"], {}, "mix: found fewer than two streams; expected two or more; name another"),
         ("xy", {}, "mix: found fewer than two streams; expected two or more; name another"),
-        (["run", "x"], {}, f"run: {NO_TEXT}"),
-        (["x", "lm"], {}, f"lm: {NO_TEXT}"),
+        (["run", "lm"], {}, f"run: {NO_TEXT}"),
+        (["x", "lm"], {}, "lm: a model, and no text to score; expected --text FILE"),
+        (
+            ["x", "y"],
+            {"data": "corpus", "bands": True, "split": "valid"},
+            "--split valid: chooses a part of --data DIR, which is here for --bands alone; drop",
+        ),
         (
             ["run", "lm"],
             {"text": "text", "data": "corpus"},

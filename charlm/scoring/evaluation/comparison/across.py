@@ -122,8 +122,8 @@ def table(options: TableOptions) -> Table:
     return Table(options.state, tuple(map(_column, names, all_found)))
 
 
-def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Found]:
-    """The key of a file's texts, and the comparison in the file."""
+def _parsed(content: bytes, file: str) -> Any:
+    """The JSON object in a file."""
     if not content.startswith((b"{", b"[")):
         raise DataError(
             f"{file}: no JSON; expected what `charlm compare-kn --json` prints; add --json there"
@@ -134,6 +134,17 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
             "--json` prints"
         )
     value = parse_json(content, file)
+    if isinstance(value, list) and value:
+        raise DataError(
+            f"{file}: a list of {len(value)}; expected one object of `charlm compare-kn --json`; "
+            "give each a file of its own"
+        )
+    return value
+
+
+def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Found]:
+    """The key of a file's texts, and the comparison in the file."""
+    value = _parsed(content, file)
     try:
         path, groups, split = Path(value["data"]), value["groups"], value.get("split", "test")
         group = groups[0]

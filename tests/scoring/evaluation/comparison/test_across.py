@@ -119,6 +119,17 @@ def test_a_file_of_two_vocabularies_is_refused(write: Any) -> None:
     )
 
 
+def test_a_list_of_comparisons_is_refused(write: Any) -> None:
+    path = write("a", {"KN-5": 9.0})
+    path.write_text(f"[{path.read_text()}]")
+    with pytest.raises(DataError) as caught:
+        table(path)
+    assert str(caught.value) == (
+        f"{path}: a list of 1; expected one object of `charlm compare-kn --json`; give each a "
+        "file of its own"
+    )
+
+
 def test_two_models_of_one_name_are_refused(write: Any) -> None:
     files = [
         write("a", {"KN-5": 9.0, "char": 8.0}, data="cs"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from charlm.run.curve import TRAINING, VALIDATION, save_curve
+from charlm.run.curve import HIGHEST, TRAINING, VALIDATION, save_curve
 
 
 @pytest.mark.parametrize("n_epochs", [1, 3])
@@ -103,7 +103,9 @@ def test_a_corpus_of_any_name_has_its_curve_without_a_warning(tmp_path: Path, na
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_perplexities_too_large_for_ticks_are_drawn(tmp_path: Path) -> None:
+def test_perplexities_too_large_for_ticks_are_drawn_at_the_edge(
+    tmp_path: Path, drawn_figure: list[Any]
+) -> None:
     ppls = [(8.9e265, 2.5e161), (6.0e300, 4.3e280)]
     history = [
         {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 90.0}
@@ -113,3 +115,7 @@ def test_perplexities_too_large_for_ticks_are_drawn(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         for n_epochs in (1, 2):
             save_curve(history[-n_epochs:], tmp_path / "curve.png", title="diverged")
+    valid, train = drawn_figure[-1].axes[0].lines[:2]
+    assert [*valid.get_ydata()] == [2.5e161, HIGHEST]
+    assert [*train.get_ydata()] == [HIGHEST] * 2
+    assert history[-1]["valid_ppl"] == 4.3e280  # the log keeps it

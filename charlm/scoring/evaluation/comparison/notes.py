@@ -28,7 +28,7 @@ def remarks_on_text(counts: Counts) -> tuple[str, ...]:
         remarks.append(
             "most words are <unk>, so the perplexities say little: another case or language?"
         )
-    if counts.n_pieces and share(counts.n_pieces, counts.n_words) >= LEAST_SHARE:
+    if share(counts.n_pieces, counts.n_words) >= LEAST_SHARE:
         remarks.append(
             f"marked as pieces of words (@@, \uffed, \u2581): {counts.n_pieces} of "
             f"{counts.n_words}; bits/char and bits/byte count marks and the blanks "

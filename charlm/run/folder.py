@@ -165,6 +165,12 @@ def learned_single_sentences(settings: Settings) -> bool:
     return bool(batching.get("type", "streams") != "streams" or batching.get("reset", 0) >= OFTEN)
 
 
+def learned_unnormalised(settings: Settings) -> bool:
+    """Whether training made scores that can stand for log-probabilities without their sum."""
+    criterion = settings["recipe"].get("criterion", {})
+    return criterion.get("type") in ("self-normalised", "nce")
+
+
 def is_by_sentence(settings: Settings) -> bool:
     """Whether training and validation read sentences one by one."""
     batching = settings["recipe"].get("batching", {})  # older runs lack it

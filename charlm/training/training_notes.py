@@ -1,5 +1,7 @@
 """What a training's user may not expect, told once: of the text, of settings, of an epoch's end."""
 
+from collections.abc import Iterator
+
 from charlm.model.contract import Encoder
 from charlm.text.corpus.sentences import corpus_normalisation
 from charlm.text.corpus.split import SUMMARY
@@ -8,6 +10,7 @@ from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan, idle_settings
+from charlm.training.preset_settings import all_settings
 from charlm.training.recipe.criteria import CrossEntropy
 from charlm.training.train_options import Watcher
 
@@ -45,7 +48,7 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
     recipe, position = trainer.recipe, trainer.position
     if position.epoch or position.step:
         return
-    for said in idle_settings(plan.changes, plan.settings):
+    for said in (*other_defaults(plan), *idle_settings(plan.changes, plan.settings)):
         watcher.note(said)
     n_steps = recipe.epochs * len(trainer.batches)
     sides = [recipe.schedule.side(epoch) for epoch in range(recipe.epochs)]
@@ -62,6 +65,26 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
     )
     for said in filter(None, left_out):
         watcher.note(said)
+
+
+def other_defaults(plan: Plan) -> Iterator[str]:
+    """A note on each part of another type than the preset's, which has other defaults."""
+    for part in ("encoder", "context", "output"):
+        own, chosen = plan.settings[part], plan.changes.get(part, {})
+        if "type" not in chosen:
+            continue
+        old = all_settings(plan.arch, {})[part]
+        names = [
+            name
+            for name, value in old.items()
+            if name not in chosen and own.get(name, value) != value and not isinstance(value, dict)
+        ]
+        if names and own["type"] != old["type"]:
+            instead, left = (
+                ", ".join(f"{part}.{name}={values[name]}" for name in names)
+                for values in (own, old)
+            )
+            yield f"{part}.type={own['type']} has its own {instead}; {plan.arch} has {left}"
 
 
 def _same_text(plan: Plan) -> str:

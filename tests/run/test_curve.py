@@ -119,3 +119,16 @@ def test_perplexities_too_large_for_ticks_are_drawn_at_the_edge(
     assert [*valid.get_ydata()] == [2.5e161, HIGHEST]
     assert [*train.get_ydata()] == [HIGHEST] * 2
     assert history[-1]["valid_ppl"] == 4.3e280  # the log keeps it
+
+
+def test_the_labels_of_perplexities_span_the_curve(tmp_path: Path, drawn_figure: list[Any]) -> None:
+    history = [
+        {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 1.0}
+        for n, (train, valid) in enumerate([(1800.0, 540.0), (300.0, 210.0), (92.0, 187.0)], 1)
+    ]
+    save_curve(history, tmp_path / "curve.png", title="nnlm-5gram")
+    top = drawn_figure[0].axes[0]
+    low, high = top.get_ylim()
+    ticks = [tick for tick in top.get_yticks() if low <= tick <= high]
+    assert min(ticks) < 120
+    assert 4 <= len(ticks) <= 12

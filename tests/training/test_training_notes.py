@@ -259,7 +259,7 @@ BIGRAM = ("encoder.type=word", "encoder.dim=4", "context.type=ffnn", "context.or
         ),
         (("context.dropout=0", "context.variational=true", "context.input_dropout=0.2"), []),
         (
-            (*BIGRAM, "context.initial_state=learned"),
+            (*BIGRAM, "context.layers=1", "context.dropout=0", "context.initial_state=learned"),
             [
                 "context.initial_state=learned does nothing: nothing comes before the one word "
                 "that is read, context.order=2"

@@ -19,12 +19,12 @@ from charlm.insight.pictures.canvas import (
     Style,
     labelled,
     legend_below,
-    plain_numbers,
     set_title,
     style_of,
 )
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.text_reading import READ, TextReading
+from charlm.run.curve import plain_numbers
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 

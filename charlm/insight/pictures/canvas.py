@@ -33,12 +33,6 @@ LEGEND_SIZE, LEGEND_LINE = 9, 0.18  # letters of a legend in points, and a line 
 ROOM, MARK = 84, 8  # letters of that size across a picture; a mark and its margins, in letters
 EACH = "each"  # of points too many for the page, which shows what is made of them
 FORMATS = (".png", ".svg")
-# Where labels stand within a decade, by the largest ratio of an axis' ends.
-STEPS = (
-    (4.0, (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)),
-    (300.0, (1.0, 2.0, 3.0, 5.0, 7.0)),
-    (math.inf, (1.0,)),
-)
 
 Cell = str | int | float | None
 
@@ -137,19 +131,6 @@ def labelled(name: str) -> str:
     """
     shown = drawable(name).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
-
-
-def plain_numbers(axes: "Axes") -> None:
-    """Label a logarithmic axis with 200 instead of 2 × 10²."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    span = high / max(low, 1e-30)
-    steps = next(steps for most, steps in STEPS if span <= most)
-    axes.yaxis.set_major_locator(LogLocator(subs=steps))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def save(drawn: Drawn, path: str | Path) -> None:

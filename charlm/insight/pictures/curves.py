@@ -1,7 +1,8 @@
 """Learning curves: training and validation perplexity by epoch, of one or several runs.
 
 Each run has a colour; a single run has one each for training and validation, as in its curve.png.
-Perplexities of runs with different words are not comparable; the legend tells how many each has.
+Perplexities of runs with different words, or with single sentences and one stream, are not
+comparable; the legend tells how many words each has, and which were validated by sentence.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,10 @@ from charlm.insight.pictures.canvas import (
     blank,
     labelled,
     legend_below,
-    plain_numbers,
     style_of,
 )
 from charlm.insight.pictures.subject import Subject
-from charlm.run.curve import TRAINING
+from charlm.run.curve import TRAINING, plain_numbers
 from charlm.run.history import best_record, shown_ppl
 from charlm.scoring.evaluation.comparison.runs import Contender
 
@@ -55,7 +55,8 @@ def _draw_run(
     epochs = [record["epoch"] for record in history]
     alone = "." if len(epochs) == 1 else None
     points = []
-    lowest = f"best {best} (V = {member.inventory.n_words:,})"
+    how = ", by sentence" if member.is_validated_by_sentence else ""
+    lowest = f"best {best} (V = {member.inventory.n_words:,}{how})"
     training = TRAINING if number is None else style.colour
     for key, name, more, colour, dashes, marker in (
         ("valid_ppl", "validation", lowest, style.colour, style.dashes, style.marker),

@@ -19,10 +19,10 @@ from charlm.insight.pictures.canvas import (
     VERMILION,
     Drawn,
     legend_below,
-    plain_numbers,
     set_title,
 )
 from charlm.insight.pictures.subject import Subject
+from charlm.run.curve import plain_numbers
 from charlm.text.corpus.tokens import UNK_WORD
 
 if TYPE_CHECKING:

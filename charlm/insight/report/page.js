@@ -118,7 +118,7 @@ function chart(name, alt, caption, numbers) {
 function curves(data) {
   const epochs = [...new Set(data.curves.flatMap((run) => run.epochs))].sort((a, b) => a - b);
   const at = (run, key, epoch) => shownOr(run[key][run.epochs.indexOf(epoch)] ?? null, "–");
-  const best = data.curves.map((run) => `${run.name}: best ${shown(run.best)} after epoch ${run.best_epoch}`).join("; ");
+  const best = data.curves.map((run) => `${run.name}: best ${shown(run.best)} after epoch ${run.best_epoch}${run.by_sentence ? ", by sentence" : ""}`).join("; ");
   const header = ["epoch", ...data.curves.flatMap(({ name }) => [`${name}, validation`, `${name}, training while learning`])];
   const rows = epochs.map((epoch) => [String(epoch), ...data.curves.flatMap((run) => [at(run, "valid", epoch), at(run, "train", epoch)])]);
   section("curves", "Learning",

@@ -51,6 +51,7 @@ def curves_as_json(subject: Subject) -> list[Json]:
         {
             "name": member.name,
             "n_words": member.inventory.n_words,
+            "by_sentence": member.is_validated_by_sentence,
             "epochs": [record["epoch"] for record in history],
             "train": [record["train_ppl"] for record in history],
             "valid": [record["valid_ppl"] for record in history],

@@ -13,6 +13,7 @@ import torch
 from charlm.errors import ConfigError
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import EVALUATION, Group, WorkerPool
+from charlm.run.folder import learned_unnormalised
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, keep_freed_memory, pick_device, pick_precision
@@ -26,8 +27,6 @@ from charlm.scoring.likelihood.nll import FormVectors, Nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.encoding import Ids
-
-SELF_NORMALISED = ("self-normalised", "nce")  # criteria of training
 
 
 class AdaptiveBlocks:
@@ -132,9 +131,7 @@ def _follow(group: Group, message: tuple[Path, str], *, device: torch.device) ->
 def _reader(run: LoadedRun, precision: str, *, is_metered: bool = True) -> BlockReader:
     """A reader for the run's model; it measures log Z of a model trained to be unnormalised."""
     keep_freed_memory()
-    criterion = run.settings["recipe"].get("criterion", {})
-    # These criteria train scores that can be used without normalising them.
-    if is_metered and criterion.get("type") in SELF_NORMALISED and run.model.output.has_scores:
+    if is_metered and learned_unnormalised(run.settings) and run.model.output.has_scores:
         run.model.output = MeteredOutput(run.model.output)
     with autocast(next(run.model.parameters()).device, precision):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)

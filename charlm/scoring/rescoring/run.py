@@ -264,7 +264,7 @@ def pipeline_of(
     models' scores alone do not rank it.
     """
     weights = options.weights
-    _note_flags(options, notices)
+    _note_flags(options, scorers=scorers, notices=notices)
     lattices = form if isinstance(form, LatticeLists) else None
     for each in scorers.neural:
         each.n_tokens = each.n_prefixes = 0  # count the lists alone, not the text of --mix
@@ -303,8 +303,14 @@ def pipeline_of(
     )
 
 
-def _note_flags(options: RescoringOptions, notices: Notices) -> None:
-    """Note --raw and --unnormalised beside weights that were tuned without them."""
+def _note_flags(options: RescoringOptions, *, scorers: Scorers, notices: Notices) -> None:
+    """Note --raw and --unnormalised where models or tuned weights are not made for them."""
+    for each in scorers.neural:
+        if options.unnormalised and not each.learned_unnormalised:
+            notices.said_otherwise.append(
+                f"{each.name}: --unnormalised: it was not trained with recipe.criterion.type="
+                "self-normalised or nce, so its scores may be far from log-probabilities"
+            )
     if options.weights is None:
         return
     weights = load_weights(options.weights)

@@ -192,9 +192,10 @@ def test_scores_are_as_unnormalised_as_in_the_tuning(
     found = charlm.score(dev, model=run, out=outs[1].append, weights=rough)
     charlm.score(dev, model=run, out=outs[2].append, weights=plain)
     assert outs[0] == outs[1] != outs[2]
-    (told,) = said.notices.said_otherwise
+    untrained, told = said.notices.said_otherwise
     assert told.startswith("--unnormalised: the weights were tuned on normalised scores; drop it")
-    assert found.notices.said_otherwise == []
+    assert untrained.startswith("nn: --unnormalised: it was not trained with recipe.criterion.type")
+    assert found.notices.said_otherwise == [untrained]
 
 
 def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(

@@ -9,7 +9,7 @@ from os.path import realpath
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.run.folder import MODEL
+from charlm.run.folder import MODEL, is_by_sentence
 from charlm.run.stored_weights import load_run
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions, Split
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
@@ -32,6 +32,7 @@ class Contender:
     train_sha256: str | None  # of its training text, if recorded
     n_train_tokens: int | None  # tokens of that text that it read, with </s>, if recorded
     learned_single_sentences: bool  # else the state was carried across sentences
+    is_validated_by_sentence: bool  # in training
 
 
 def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, ...]:
@@ -63,6 +64,7 @@ def _contender(path: Path, name: str) -> Contender:
         train_sha256=sha256 if isinstance(sha256, str) else None,
         n_train_tokens=n_tokens if isinstance(n_tokens, int) else None,
         learned_single_sentences=run.learned_single_sentences,
+        is_validated_by_sentence=is_by_sentence(run.settings),
     )
 
 

@@ -21,7 +21,7 @@ from charlm.nbest.weights import Origin, load_weights
 from charlm.ngram.load import load_ngram
 from charlm.options import require_cpu
 from charlm.run.exported_folder import is_exported
-from charlm.run.folder import load_info
+from charlm.run.folder import learned_unnormalised, load_info
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights
@@ -373,6 +373,7 @@ def _opened(
     # --adapt alone changes weights; each sentence still begins anew.
     may_carry = options.context == "previous" or options.adapt == "none"
     scorer.learned_single_sentences = run.learned_single_sentences and may_carry
+    scorer.learned_unnormalised = learned_unnormalised(run.settings)
     return scorer
 
 

@@ -63,6 +63,7 @@ class NeuralScorer:
         self.at_once = at_once
         self.precision = precision
         self.learned_single_sentences = False  # whether it was trained on single sentences
+        self.learned_unnormalised = True  # whether it was trained to do without its scores' sum
         self.n_tokens = 0  # scored so far, and their distinct prefixes below
         self.n_prefixes = 0
         self.adaptation = ""  # how the model adapts to what was chosen; empty: not at all

@@ -167,6 +167,8 @@ def test_unk_end_and_unknown_letters_share_no_ngram(build: Build, letters: Inven
     sets = [rows_read(encoder, forms_of(letters, [form])) for form in forms]
     assert [len(each) for each in sets] == [4] * 4  # x, <x, x> and <x>
     assert len(set.union(*sets)) == 16
+    marks = [slow_hash(bytes([byte])) % BUCKETS for byte in (0xFB, 0xFC, 0xFD)]
+    assert all(mark in rows for mark, rows in zip(marks, sets[:3], strict=True))
 
 
 def test_a_gradient_reaches_an_ngrams_row_as_often_as_it_occurs(

@@ -31,6 +31,10 @@ def test_sequences_and_scores_are_read(read, write, values) -> None:
     assert values(write(chosen, found)) == values(TEXT)
 
 
+def test_without_weights_the_decoders_score_counts_once() -> None:
+    assert HuggingFaceFormat.weights == {"score": 1.0}
+
+
 def test_an_array_of_lists_is_read_as_lines_are(read) -> None:
     text = "[" + ",\n".join(TEXT.splitlines()) + "]"
     assert [each.id for each in read(HuggingFaceFormat(), text)] == ["u-1", "2"]

@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -137,8 +137,12 @@ def test_entropy_pruning_makes_the_file_smaller_and_little_worse(
     assert read_arpa(pruned.arpa).sizes == pruned.sizes
 
 
-def test_what_is_done_is_told(tiny_run: Path, corpus_dir: Path, tmp_path: Path) -> None:
+def test_what_is_done_is_told(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[str] = []
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)  # a second at each look
+    monkeypatch.setattr("charlm.scoring.export.approximation.time", clock)
     exported(tiny_run, corpus_dir, tmp_path / "a.arpa", on_stage=told.append)
     stages = [line.partition(":")[0] for line in told if ":" in line]
     assert list(dict.fromkeys(stages)) == [
@@ -148,7 +152,7 @@ def test_what_is_done_is_told(tiny_run: Path, corpus_dir: Path, tmp_path: Path) 
         "averages over the training text",
         "averages over the drawn text",
     ]
-    assert told[9].startswith("drawn: 600 of 600 tokens, ")
+    assert told[9] == "drawn: 600 of 600 tokens, 60 a second"
     assert re.fullmatch(r"[\d,]+ n-grams of the training and the drawn text", told[10])
     (found,) = [line for line in told if " n-grams more, " in line]
     assert int(found.partition(" ")[0]) > 0
@@ -162,6 +166,7 @@ def test_of_a_long_text_whole_sentences_are_read() -> None:
     assert len(first_sentences(text)) == 10
     text[[5, 9]] = 1
     assert len(first_sentences(text)) == MOST_READ + 6
+    text[19] = END
     assert len(first_sentences(text[:20])) == 20
 
 

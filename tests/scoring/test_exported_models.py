@@ -132,8 +132,25 @@ def test_neighbours_are_those_of_the_run(
         assert [near.similarity for near in ours.nearest] == pytest.approx(similarities, abs=1e-5)
 
 
-def test_neighbours_take_the_threads_asked_for(
-    tiny_onnx: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "ask"),
+    [
+        (
+            "insight.vectors.neighbours",
+            lambda folder, _: charlm.neighbours("cat", model=folder, threads=1),
+        ),
+        (
+            "scoring.evaluation.evaluate_exported",
+            lambda folder, text: charlm.evaluate(folder, files=text, threads=1),
+        ),
+    ],
+)
+def test_an_exported_model_takes_the_threads_asked_for(
+    module: str,
+    ask: Callable[[Path, Path], object],
+    tiny_onnx: Path,
+    text: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int | None] = []
 
@@ -141,8 +158,8 @@ def test_neighbours_take_the_threads_asked_for(
         asked.append(threads)
         return OnnxModel(path, threads=threads)
 
-    monkeypatch.setattr("charlm.insight.vectors.neighbours.OnnxModel", opened)
-    charlm.neighbours("cat", model=tiny_onnx, threads=1)
+    monkeypatch.setattr(f"charlm.{module}.OnnxModel", opened)
+    ask(tiny_onnx, text)
     assert asked == [1]
 
 

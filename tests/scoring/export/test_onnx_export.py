@@ -387,7 +387,7 @@ def test_the_vocabulary_of_another_model_is_refused(folder: Path) -> None:
         ({"settings": {"encoder": {"type": "word"}}}, "the recipe says no oov_input"),
         ({"state": []}, "reads 4 tensors of state and 0 are described"),
         ({"oov_input": "x"}, "unknown oov_input"),
-        ({"files": {}}, "names no hash"),
+        ({"files": {STEP: "0" * 64}}, "names no hash"),
         ({"arch": 1}, "'arch' is missing or of a wrong type"),
     ],
 )

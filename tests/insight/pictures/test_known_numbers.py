@@ -45,6 +45,11 @@ def test_words_have_the_colour_of_their_count_and_frequent_ones_lie_on_top() -> 
     assert not any(text.get_parse_math() for text in axes.texts)
 
 
+def test_no_more_than_80_words_are_named() -> None:
+    grid = np.stack(np.divmod(np.arange(100.0), 10.0), axis=1)
+    assert [row for row, _ in words.named(("a",) * 100, grid)] == list(range(80))
+
+
 def test_the_bars_of_a_transform_gate_are_shares() -> None:
     layers = (TransformGate(1, np.array([3, 1]), 0.25, 4, 2),)
     subject: Any = SimpleNamespace(transform=layers, name="run")

@@ -345,15 +345,24 @@ def test_a_recipe_that_is_none_is_a_disagreement_with_the_run(train_toy: TrainTo
         train_toy(resume=True, **asked)
 
 
-@pytest.mark.parametrize(("hold", "warm_up", "is_idle"), [(0.2, 0.5, True), (0.5, 0.2, False)])
+@pytest.mark.parametrize(
+    ("hold", "warm_up", "is_idle"), [(0.2, 0.5, True), (0.5, 0.5, True), (0.5, 0.2, False)]
+)
 def test_a_hold_within_the_warm_up_does_nothing(hold: float, warm_up: float, is_idle: bool) -> None:
     changes = {"schedule": {"hold": hold}}
     settings = {"schedule": {"type": "linear", "hold": hold, "warm_up": warm_up}}
     told = (
-        "recipe.schedule.hold=0.2 does nothing: the full rate is reached no sooner, "
+        f"recipe.schedule.hold={hold} does nothing: the full rate is reached no sooner, "
         "recipe.schedule.warm_up=0.5"
     )
     assert [*idle_settings(changes, settings, path="recipe.")] == [told] * is_idle
+
+
+def test_the_only_layers_dropout_does_nothing_beside_an_output_dropout_of_0() -> None:
+    settings = {"layers": 1, "dropout": 0.3, "output_dropout": 0.0}
+    assert [*idle_settings({"dropout": 0.3}, settings, path="context.")] == [
+        "context.dropout=0.3 does nothing: behind the only layer context.output_dropout=0.0 stands"
+    ]
 
 
 def test_options_may_change_where_nothing_is_learnt_yet(

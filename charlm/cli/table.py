@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from charlm.cli import output
 from charlm.cli.command import Results, command
+from charlm.cli.perplexities import MOST_DECIMALS
 from charlm.errors import ConfigError
 from charlm.options import Opt
 from charlm.scoring.evaluation.comparison.across import Table, TableCell, TableOptions
@@ -95,8 +96,17 @@ def _percent(cell: TableCell | None) -> str:
     """`-23.6[-26.4,-20.7]`: one field for awk."""
     if cell is None or cell.percent is None:
         return NOTHING
-    ends = "" if cell.low is None else f"[{cell.low:+z.1f},{cell.high:+z.1f}]"
-    return f"{cell.percent:+z.1f}{ends}"
+    percent, *ends = _signed(cell)
+    return percent + (f"[{','.join(ends)}]" if ends else "")
+
+
+def _signed(cell: TableCell) -> list[str]:
+    """The change and the ends of its interval: no end is shown as 0 that is none."""
+    ends = [end for end in (cell.low, cell.high) if end is not None]
+    decimals = 1
+    while decimals < MOST_DECIMALS and any(end and abs(end) < 0.5 / 10**decimals for end in ends):
+        decimals += 1
+    return [f"{value:+z.{decimals}f}" for value in (cell.percent, *ends)]
 
 
 def _number(value: int | None) -> str:
@@ -156,5 +166,6 @@ def _barred(cells: Sequence[str]) -> str:
 def _markdown_cell(cell: TableCell | None) -> str:
     if cell is None or cell.percent is None:
         return _ppl(cell)
-    ends = "" if cell.low is None else f"; {cell.low:+z.1f} to {cell.high:+z.1f}"
-    return f"{_ppl(cell)} ({cell.percent:+z.1f} %{ends})".replace("-", "−")
+    percent, *ends = _signed(cell)
+    interval = f"; {' to '.join(ends)}" if ends else ""
+    return f"{_ppl(cell)} ({percent} %{interval})".replace("-", "−")

@@ -117,3 +117,20 @@ def test_next_to_nothing_less_is_no_minus(files: list[str]) -> None:
     path = Path(files[0])
     path.write_text(path.read_text().replace("150.0", "199.99"))
     assert "char  +0.0[-30.0,-20.0]" in printed(*files)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(0.99, 0.9997, "-0.50[-1.00,-0.03]"), (0.99984, 1.001, "-0.50[-0.02,+0.10]")],
+)
+def test_an_end_of_an_interval_that_is_not_zero_is_not_shown_as_zero(
+    files: list[str], low: float, high: float, shown: str
+) -> None:
+    path = Path(files[0])
+    value = json.loads(path.read_text().replace("150.0", "199.0"))
+    value["groups"][0]["differences"][0]["carried"] = {"ratio_low": low, "ratio_high": high}
+    path.write_text(json.dumps(value))
+    assert f"char  {shown}" in printed(*files)
+    percent, ends = shown.rstrip("]").replace("-", "\u2212").split("[")
+    told = f"({percent} %; {ends.replace(',', ' to ')})"
+    assert told in printed(*files, "--format", "markdown")

@@ -82,15 +82,18 @@ function sentences(data) {
 function across(data) {
   const { state, columns, rows } = data.table;
   const sizes = { V: "n_words", C: "n_characters", M: "n_morphs", T: "n_train_tokens", tokens: "n_tokens" };
-  const signed = (value) => {
-    const size = Math.abs(value).toFixed(1);
-    return `${value < 0 && size !== "0.0" ? "−" : "+"}${size}`;
+  const signed = (value, decimals) => {
+    const size = Math.abs(value).toFixed(decimals);
+    return `${value < 0 && Number(size) !== 0 ? "−" : "+"}${size}`;
   };
   const cell = (each) => {
     if (each === null) return "–";
     if (each.percent === null) return shown(each.ppl);
-    const ends = each.low === null ? "" : `; ${signed(each.low)} to ${signed(each.high)}`;
-    return `${shown(each.ppl)} (${signed(each.percent)} %${ends})`;
+    // As in `charlm table`: no end of an interval is shown as 0 that is none.
+    const isZero = (end, decimals) => end && Number(end.toFixed(decimals)) === 0;
+    const decimals = [1, 2, 3, 4, 5].find((n) => ![each.low, each.high].some((end) => isZero(end, n))) ?? 6;
+    const ends = each.low === null ? "" : `; ${signed(each.low, decimals)} to ${signed(each.high, decimals)}`;
+    return `${shown(each.ppl)} (${signed(each.percent, decimals)} %${ends})`;
   };
   const body = [
     ...Object.entries(sizes).map(([name, key]) => [name, ...columns.map((column) => shownOr(column[key], "–"))]),

@@ -1,5 +1,6 @@
 """The page in headless Chromium: no errors, no requests, usable by mouse and keyboard."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,18 @@ def test_the_table_across_data_sets_tells_per_cent_of_kneser_ney(
     assert how.startswith("How to read this: perplexity of the measured texts, state carried; ")
     assert "the change from KN-5 in per cent, with its 95 % interval." in how
     assert opened.said == []
+
+
+def test_an_end_of_an_interval_that_is_not_zero_is_not_shown_as_zero(
+    watch: Watch, char_run: Path, compared: list[Path], tmp_path: Path
+) -> None:
+    value = json.loads(compared[0].read_text())
+    value["groups"][0]["differences"][0]["carried"] |= {"ratio_low": 0.74, "ratio_high": 0.9997}
+    compared[0].write_text(json.dumps(value))
+    charlm.report(char_run, table=compared, out=tmp_path / "a.html", device="cpu", threads=1)
+    opened = watch((tmp_path / "a.html").as_uri())
+    (told, _) = opened.page.locator("#table tr").last.locator("td").all_inner_texts()
+    assert told == "150 (−25.00 %; −26.00 to −0.03)"
 
 
 def test_a_page_without_a_text_says_what_is_not_there(

@@ -198,7 +198,8 @@ def _join(known: _Found, found: _Found, *, state: str) -> None:
         if known.systems.setdefault(name, figures)["ppl"] != figures["ppl"]:
             raise DataError(
                 f"{found.file}: {name} has {figures['ppl']} ({state}), and in {known.file} "
-                f"{known.systems[name]['ppl']}; expected a model once a data set; leave one out"
+                f"{known.systems[name]['ppl']}; expected a model once a data set; leave one out, "
+                "or compare runs of one name in one call, which tells them apart"
             )
     known.differences.update(found.differences)
 

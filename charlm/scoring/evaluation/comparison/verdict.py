@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender
 
 STILL_FALLING = 0.995  # of the best epoch before: half a per cent better, so more epochs would help
+MOST_DECIMALS = 6  # of a difference: what is below is rounding
 
 
 def verdict(
@@ -109,6 +110,9 @@ def _interval(value: float, *ends: float) -> str:
 
 
 def _short(value: float) -> str:
-    """The value with about three digits."""
+    """The value with about three digits; one that is not 0 is not shown as 0."""
     size = abs(value)
-    return f"{value:.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
+    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
+    while decimals < MOST_DECIMALS and 0 < size < 0.5 / 10**decimals:
+        decimals += 1
+    return f"{value:z.{decimals}f}"

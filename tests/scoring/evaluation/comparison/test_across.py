@@ -139,7 +139,7 @@ def test_two_models_of_one_name_are_refused(write: Any) -> None:
         table(files)
     assert str(caught.value) == (
         f"{files[1]}: char has 7.0 (carried), and in {files[0]} 8.0; expected a model once a data "
-        "set; leave one out"
+        "set; leave one out, or compare runs of one name in one call, which tells them apart"
     )
 
 

@@ -63,6 +63,16 @@ def sentence(
             "the mixture gains nothing that can be told",
         ),
         (
+            *((-0.02, -0.04, -0.004), (-0.009, -0.02, -0.0006), BETTER),  # no end is 0
+            "m is better than KN-5 by 0.02 (0.004 to 0.04); "
+            "the mixture gains another 0.01 (0.001 to 0.02)",
+        ),
+        (
+            *((0.2, -0.001, 0.4), (None, None, None), LOSS),
+            "m and KN-5 cannot be told apart (-0.001 to 0.40); "
+            "the mixture gains nothing that can be told",
+        ),
+        (
             *((None, None, None), (None, None, None), GAIN),
             "m and KN-5 have no difference that is a number; "
             "the mixture gains nothing that can be told",

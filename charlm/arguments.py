@@ -105,6 +105,8 @@ def _fitted(value: Any, kind: Any) -> Any:
 
 
 def _several(values: Any, kind: Any) -> Any:
+    if kind is str and type(values) in (list, tuple) and set(map(type, values)) == {str}:
+        return tuple(values)  # decoders give hundreds of words at each step
     one = _fitted(values, kind)
     if one is not MISFIT:
         return (one,)

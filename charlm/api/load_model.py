@@ -10,11 +10,14 @@ from charlm.api.loaded_models import ExportedModel, LoadedModel, NgramLanguageMo
 from charlm.errors import ConfigError
 from charlm.ngram.load import listed_ngram
 from charlm.run.exported_folder import is_exported
+from charlm.run.folder import require_no_part
 from charlm.run.onnx_model import OnnxModel
 from charlm.run.which import which_run
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+
+PARTS = (".json", ".onnx", ".safetensors")  # of runs and exported models
 
 
 def load(
@@ -54,6 +57,8 @@ def load(
         kind = "an n-gram model" if path.is_file() else "an exported model"
         raise ConfigError(f"{path}: is {kind}, which runs on the CPU; found {device!r}")
     elif path.is_file():
+        if path.suffix in PARTS:
+            require_no_part(path)
         found = NgramLanguageModel(listed_ngram(path), speller=speller)
     else:
         found = ExportedModel(OnnxModel(path), speller=speller)

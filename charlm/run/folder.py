@@ -101,6 +101,13 @@ def read_description(path: Path, *, known_format: int) -> dict[str, Any] | None:
     return value
 
 
+def require_no_part(path: Path) -> None:
+    """Raises DataError for a file of a run or of an exported model, whose folder is meant."""
+    for name, kind in ((RUN, "a run"), (EXPORT, "an exported model")):
+        if (path.parent / name).is_file():
+            raise DataError(f"{path}: a file of {kind}; expected its folder: {path.parent}")
+
+
 def load_info(folder: str | Path) -> RunInfo:
     """The content of run.json, which may be untrusted.
 
@@ -109,8 +116,7 @@ def load_info(folder: str | Path) -> RunInfo:
     """
     path = Path(folder) / RUN
     if Path(folder).exists() and not Path(folder).is_dir():
-        if (path.parent.parent / RUN).is_file():
-            raise DataError(f"{folder}: a file of a run; expected its folder: {path.parent.parent}")
+        require_no_part(Path(folder))
         raise DataError(
             f"{folder}: a file, and no run; expected a folder that `charlm train` wrote; n-gram "
             "models go to --lm of ngram, score, tune, serve, surprisal, next or sample"

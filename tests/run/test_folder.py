@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import charlm
 from charlm.errors import DataError, TrainingError
 from charlm.run.folder import (
     RUN,
@@ -158,6 +159,9 @@ def test_a_folder_of_runs_names_them_and_none_is_called_none(tmp_path: Path) -> 
 def test_a_file_of_a_run_is_answered_with_its_folder(tiny_run: Path) -> None:
     with pytest.raises(DataError, match=f"a file of a run; expected its folder: {tiny_run}$"):
         load_info(tiny_run / "model.safetensors")
+    for name in ("model.safetensors", "run.json"):
+        with pytest.raises(DataError, match=f"a file of a run; expected its folder: {tiny_run}$"):
+            charlm.load(tiny_run / name)
 
 
 def test_an_ngram_model_in_the_place_of_a_run_is_sent_to_its_option(tmp_path: Path) -> None:

@@ -177,6 +177,12 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
             "--format text if all of a line is words, kaldi if ids end in ranks, as utt-1, rnnlm "
             "if a list's id begins each of its lines"
         )
+    first_tab = next((n for n, line in enumerate(sample.lines, 1) if "\t" in line), 0)
+    if first_tab > 1:
+        raise DataError(
+            f"{where}:{first_tab}: found a TAB, which no line before has; expected sentences "
+            "without any, or a list with one in each line; give --format text if all are sentences"
+        )
     raise DataError(
         f"{where}: found the beginning of no format of lists or lattices; expected slf or "
         f"kaldi-lattice of lattices, or of lists one of {', '.join(FORMATS)}; name it with "
@@ -200,8 +206,8 @@ def _refuse_json(sample: Sample, *, where: str) -> None:
         if len(text) > MAY_BE_CUT and (is_last or error.msg.startswith("Unterminated")):
             return  # it continues after the sample
         raise DataError(
-            f"{where}:{error.lineno}: not valid JSON ({error.msg} at column {error.colno}); "
-            "expected lists of hypotheses; mend it, or write it again"
+            f"{where}:{error.lineno}: not valid JSON ({error.msg.removesuffix(' at')} at column "
+            f"{error.colno}); expected lists of hypotheses; mend it, or write it again"
         ) from None
     record = value
     while isinstance(record, list) and record:

@@ -75,8 +75,9 @@ def parsed(text: str, place: str) -> Json:
         name, _, number = place.rpartition(":")
         where = f"{name}:{int(number) + error.lineno - 1}" if error.lineno > 1 else place
         raise DataError(
-            f"{where}: not valid JSON ({error.msg} at character {error.colno}); expected a value "
-            "as RFC 8259 has it; if the file was cut off, fetch it again"
+            f"{where}: not valid JSON ({error.msg.removesuffix(' at')} at character "
+            f"{error.colno}); expected a value as RFC 8259 has it; if the file was cut off, "
+            "fetch it again"
         ) from None
     except _DoubleKeyError as error:
         key = str(error)[:80]
@@ -114,7 +115,10 @@ def _is_of(encoding: str, text: str) -> bool:
     return encoding != ASCII or "\x7f" not in text
 
 
-def string(value: Json, where: str) -> str:
+ID = "a string or a whole number"
+
+
+def string(value: Json, where: str, *, expected: str = "a string") -> str:
     """A text that can be written as UTF-8.
 
     Raises:
@@ -122,7 +126,7 @@ def string(value: Json, where: str) -> str:
     """
     if not isinstance(value, str):
         found = "nothing, or null" if value is None else dumped(value)[:40]
-        raise DataError(f"{where}: found {found}; expected a string")
+        raise DataError(f"{where}: found {found}; expected {expected}")
     if SURROGATE.search(value):
         raise DataError(f"{where}: found half of a surrogate pair; expected whole characters")
     return value
@@ -137,7 +141,7 @@ def said_id(value: JsonObject, place: str) -> str:
     found = value.get("id")
     if found is None or (isinstance(found, Number) and found.is_whole):
         return "" if found is None else found.text
-    key = string(found, f"{place}: 'id'")
+    key = string(found, f"{place}: 'id'", expected=ID)
     if not key:
         raise DataError(f"{place}: found an empty 'id'; expected the name of an utterance")
     return key

@@ -20,6 +20,7 @@ from charlm.nbest.formats.json_lists import (
     new_score,
 )
 from charlm.nbest.formats.json_values import (
+    ID,
     Json,
     JsonObject,
     Number,
@@ -154,7 +155,7 @@ def _flat(line: Line, notices: Notices) -> Row | OtherLine:
 
 
 def _id(value: JsonObject, place: str) -> str:
-    return said_id(value, place) or string(None, f"{place}: 'id'")
+    return said_id(value, place) or string(None, f"{place}: 'id'", expected=ID)
 
 
 def _recording(value: JsonObject, place: str) -> str:

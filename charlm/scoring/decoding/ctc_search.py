@@ -129,11 +129,18 @@ def ctc_beam_search(options: CTCOptions) -> list[Transcript]:
 
 
 def _alphabet(letters: Sequence[str]) -> list[str]:
-    if len(set(letters)) != len(letters) or BLANK not in letters:
-        raise ConfigError("alphabet: expected each letter once, and '' for the blank")
     long = next((letter for letter in letters if len(letter) > 1), None)
     if long is not None:
-        raise ConfigError(f"alphabet: found {long!r:.40}; expected single characters")
+        raise ConfigError(
+            f"alphabet: found {long!r:.40}; expected single characters, and '' for the blank"
+        )
+    twice = next((letter for k, letter in enumerate(letters) if letter in letters[:k]), None)
+    if twice is not None:
+        raise ConfigError(f"alphabet: found {twice!r} twice; expected each letter once")
+    if BLANK not in letters:
+        raise ConfigError("alphabet: found no ''; expected it for the blank")
+    if "|" in letters and SPACE not in letters:
+        raise ConfigError("alphabet: found '|' and no ' '; expected ' ' for what ends a word")
     return list(letters)
 
 

@@ -135,6 +135,11 @@ def test_sentences_behind_what_may_be_ids_are_neither_text_nor_lists() -> None:
     assert str(caught.value).endswith("rnnlm if a list's id begins each of its lines")
 
 
+def test_the_one_tab_among_sentences_is_named() -> None:
+    with pytest.raises(DataError, match=r"a\.list:3: found a TAB, which no line before has; .*--f"):
+        detect(Sample("a.list", ("a man runs", "the dog", "u\tone"), ()))
+
+
 @pytest.mark.parametrize("lines", [("1 2 3", "12 7"), ("1 2 3 0", "4 5 6 0", "7 8 9")])
 def test_sentences_of_digits_are_not_taken_for_a_broken_list(lines: tuple[str, ...]) -> None:
     with pytest.raises(DataError, match=r"a\.list: found nothing but numbers; .*--format text if"):

@@ -133,7 +133,10 @@ def test_rounded_and_pruned_frames_are_probabilities_still() -> None:
 @pytest.mark.parametrize(
     ("log_probs", "options", "error", "message"),
     [
-        (frames(2, 1), {"alphabet": ["a", "b", " ", "c"]}, ConfigError, "each letter once, and ''"),
+        (frames(2, 1), {"alphabet": ["a", "b", " ", "c"]}, ConfigError, "found no ''; expected it"),
+        (frames(2, 1), {"alphabet": ["", "a", "a", " "]}, ConfigError, "found 'a' twice; expected"),
+        (frames(2, 1), {"alphabet": ["<pad>", *"ab|"]}, ConfigError, "found '<pad>'; expec"),
+        (frames(2, 1), {"alphabet": ["", *"ab|"]}, ConfigError, r"found '\|' and no ' '; expected"),
         (frames(2, 1), {"alphabet": ["", "ab", " ", "c"]}, ConfigError, "found 'ab'; expected sin"),
         (frames(2, 1), {"alphabet": ["", "a"]}, ConfigError, r"found the shape \(2, 4\); expected"),
         (np.zeros((2, 4)) + 1, {}, DataError, "found NaN, or more than 0; expected natural logar"),

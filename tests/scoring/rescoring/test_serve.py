@@ -53,6 +53,7 @@ def test_an_answer_is_the_list_with_its_scores(ask: Ask, run: Path, tmp_path: Pa
     ("line", "message"),
     [
         (b'{"id": "u"', "standard input:2: not valid JSON"),
+        (b'{"id": "u', "standard input:2: not valid JSON (Unterminated string starting at char"),
         (b"[1]", "standard input:2: found no object; expected one a line"),
         (b'{"hyps": []}', "standard input:2: "),
         (b'{"id": {}, "hyps": []}', "standard input:2: "),

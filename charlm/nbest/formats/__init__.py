@@ -167,6 +167,16 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
             "recogniser wrote, or a file of lists; name a file or folder in it"
         )
     _refuse_json(sample, where=where)
+    _refuse_sentences(sample, where=where)
+    raise DataError(
+        f"{where}: found the beginning of no format of lists or lattices; expected slf or "
+        f"kaldi-lattice of lattices, or of lists one of {', '.join(FORMATS)}; name it with "
+        "--format, or look at its first lines"
+    )
+
+
+def _refuse_sentences(sample: Sample, *, where: str) -> None:
+    """Raises DataError for what may be sentences behind ids, or sentences with a TAB in one."""
     firsts = [split_words(line)[0] for line in sample.lines if split_words(line)]
     ids = [word for word in firsts if may_be_id(word) and not is_number(word)]
     is_table = any("\t" in line or "|||" in line for line in sample.lines)
@@ -183,11 +193,6 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
             f"{where}:{first_tab}: found a TAB, which no line before has; expected sentences "
             "without any, or a list with one in each line; give --format text if all are sentences"
         )
-    raise DataError(
-        f"{where}: found the beginning of no format of lists or lattices; expected slf or "
-        f"kaldi-lattice of lattices, or of lists one of {', '.join(FORMATS)}; name it with "
-        "--format, or look at its first lines"
-    )
 
 
 def _refuse_json(sample: Sample, *, where: str) -> None:

@@ -443,16 +443,3 @@ def test_letters_that_no_font_has_are_told(
 def test_a_wide_sign_takes_a_square_however_little_of_it_is_drawn() -> None:
     assert sentences._width("\u26aa") == sentences.SIZE  # half of it is ink
     assert sentences._width("\u26aa" * 3) >= 3 * sentences.SIZE
-
-
-def test_the_curves_of_runs_validated_by_sentence_say_so(subject: Subject) -> None:
-    (member,) = subject.members
-    told = []
-    for is_alone in (False, True):
-        member = replace(member, is_validated_by_sentence=is_alone)
-        stand_in = SimpleNamespace(
-            names=[member.name], name=member.name, members=[member], histories=subject.histories
-        )
-        axes = draw("curves", stand_in).figure.axes[0]  # type: ignore[arg-type]  # a stand-in
-        told.append(str(axes.lines[0].get_label()).endswith(", by sentence)"))
-    assert told == [False, True]

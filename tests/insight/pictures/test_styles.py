@@ -1,6 +1,7 @@
 """A run looks the same in every picture and like no other, with colours or without."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -45,3 +46,17 @@ def test_layers_are_told_apart_without_colours() -> None:
     subject = SimpleNamespace(transform=gates, name="run")
     one, two = transform.draw(subject).figure.axes[0].patches  # type: ignore[arg-type]  # a stand-in
     assert one.get_linestyle() != two.get_linestyle()
+
+
+def test_the_curves_of_runs_validated_by_sentence_say_so(tiny_run: Path) -> None:
+    subject = Subject(ReportOptions(tiny_run, device="cpu", threads=1))
+    (member,) = subject.members
+    told = []
+    for is_alone in (False, True):
+        member = replace(member, is_validated_by_sentence=is_alone)
+        stand_in = SimpleNamespace(
+            names=[member.name], name=member.name, members=[member], histories=subject.histories
+        )
+        axes = draw("curves", stand_in).figure.axes[0]  # type: ignore[arg-type]  # a stand-in
+        told.append(str(axes.lines[0].get_label()).endswith(", by sentence)"))
+    assert told == [False, True]

@@ -77,7 +77,7 @@ def test_a_score_is_a_member_more_and_all_else_as_it_was(read, write, values) ->
         ("[" * 100000, "a.list:1: JSON nested too deep; expected a list of hypotheses"),
         ("3", "a.list:1: found 3; expected an object that holds hypotheses, or an array of them"),
         ("[\n1]", "a.list:1: list 1: found 1; expected an object"),
-        ('{"id": 1.5, "alternatives": []}', "a.list:1: 'id': found 1.5; expected a string or a whole"),
+        ('{"id": 1.5, "alternatives": []}', "a.list:1: 'id': found 1.5; expected a string or a"),
         ('{"id": "", "alternatives": []}', "a.list:1: found an empty 'id'; expected the name of"),
     ],
 )

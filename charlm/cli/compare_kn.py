@@ -164,8 +164,10 @@ def _marked(ppl: float | None, band: "Band") -> str:
 
 
 def _to_the_right(cells: list[str]) -> list[str]:
-    width = max(map(len, cells))
-    return [cell.rjust(width) for cell in cells]
+    from rich.cells import cell_len
+
+    width = max(map(cell_len, cells))
+    return [" " * (width - cell_len(cell)) + cell for cell in cells]
 
 
 def _signatures(group: "Group") -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """What makes error rates tell little: how hypotheses and references are written differently."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from charlm.nbest.hypotheses import NbestList
@@ -8,7 +9,7 @@ from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
 from charlm.text.corpus.labels import is_piece, is_silent, is_word
 from charlm.text.corpus.normalisation import UNSEEN
-from charlm.text.corpus.signs import LEAST_SHARE, UNCUT
+from charlm.text.corpus.signs import LEAST_SHARE, uncut_of
 from charlm.text.corpus.tokens import share
 
 
@@ -53,8 +54,9 @@ def _n_in_pieces(lists: Iterable[NbestList], references: References) -> int:
 
 def _share_uncut(references: References) -> float:
     """The share of the references' words that are whole phrases."""
-    words = [word for said in references.values() for word in said]
-    return share(sum(UNCUT.search(word) is not None for word in words), len(words))
+    words = Counter(word for said in references.values() for word in said)
+    uncut = uncut_of(words)
+    return share(sum(n for word, n in words.items() if uncut.search(word)), words.total())
 
 
 def _composed(word: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
-from charlm.cli.compare_kn import compare_kn
+from charlm.cli.compare_kn import _to_the_right, compare_kn
 from charlm.cli.perplexities import shown_interval
 from charlm.scoring.evaluation.comparison import compare_kn as comparison
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
@@ -128,6 +128,10 @@ def test_a_model_has_a_row_and_its_mixture_another() -> None:
         "first: scoring corpus/valid.txt, state sentence\n"
         "drawing sentences 1000 times\n"
     )
+
+
+def test_columns_of_bands_end_below_a_name_of_wide_letters() -> None:
+    assert _to_the_right(["混ぜ", "1.5*", "12.25 "]) == ["  混ぜ", "  1.5*", "12.25 "]
 
 
 def test_both_states_have_columns_of_their_own() -> None:

@@ -11,7 +11,9 @@ from charlm.nbest.unknown_words import RULES, Remedy, explained, unknown_words
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
-WORDS = "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi كتاب ספר"
+WORDS = (
+    "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi كتاب ספר בית תל־אביב"
+)
 
 
 @pytest.fixture
@@ -33,6 +35,7 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
         ("cafe\u0301", "Unicode form", "café"),
         ("don\u2019t", "apostrophes", "don't"),
         ("well\u2010known", "hyphens", "well-known"),
+        ("תל-אביב", "hyphens", "תל\u05beאביב"),
         ("1,000", "numbers", "N"),
         ("na\xadïve", "unseen characters", "naïve"),
         ("don't\x01", "unseen characters", "don't"),
@@ -42,6 +45,7 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
         ("нeт", "look-alike letters", "нет"),
         ("cat,", "punctuation", "cat ,"),
         ("armor-bearer", "compounds", "armor bearer"),
+        ("בית\u05beספר", "compounds", "בית ספר"),
         ("Don\u2019t", "case + apostrophes", "don't"),
         ("1,000,", "punctuation + numbers", "N ,"),
         ("CAFÃ‰", "encoding + case", "café"),

@@ -39,7 +39,7 @@ OF_A_TEXT = ("bands", "positions", "sentences")  # the others look into the run 
 WORDS_OF: dict[str, Callable[[Subject], Iterable[str]]] = {
     "words": lambda subject: subject.words.words,
     "filter": lambda subject: subject.filter.substrings,
-    "sentences": lambda subject: chain.from_iterable(subject.reading.sentences),
+    "sentences": lambda subject: chain(sentences.text_of(subject), *subject.reading.sentences),
 }
 
 
@@ -53,4 +53,5 @@ def draw(name: str, subject: Subject) -> Drawn:
     with fonts_for(chain(subject.names, words)) as lacking:
         drawn = PICTURES[name](subject)
     written = {c for row in drawn.rows for cell in row if isinstance(cell, str) for c in cell}
+    written.update(sentences.text_of(subject) if name == "sentences" else "")
     return replace(drawn, lacking="".join(c for c in lacking if c in written))

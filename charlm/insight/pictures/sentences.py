@@ -53,8 +53,7 @@ def draw(subject: Subject) -> Drawn:
             y = _write(axes, _tokens(line), y=y, scale=scale)
     axes.set(xlim=(0, WIDTH), ylim=(y, -LINE))
     axes.axis("off")
-    text = f"{Path(reading.options.data).resolve().name} {reading.options.split}"
-    set_title(axes, f"Sentences of {text} as {subject.name} read them")
+    set_title(axes, f"Sentences of {text_of(subject)} as {subject.name} read them")
     figure.set_size_inches(INCHES, max(INCHES * 0.65, (y + FURNITURE) * INCHES / WIDTH))
     label = "surprisal in bits: 1 is a chance of one in 2, 10 of one in 1,024"
     figure.colorbar(scale, ax=axes, label=label, orientation="horizontal", shrink=0.6, aspect=40)
@@ -65,6 +64,12 @@ def draw(subject: Subject) -> Drawn:
         for place, (word, bits) in enumerate(_tokens(line), 1)
     ]
     return Drawn(figure, ("kind", "line", "place", "word", "bits"), rows)
+
+
+def text_of(subject: Subject) -> str:
+    """What the title calls the text that was read."""
+    options = subject.reading.options
+    return f"{Path(options.data).resolve().name} {options.split}"
 
 
 def _tokens(line: ScoredLine) -> list[tuple[str, float]]:

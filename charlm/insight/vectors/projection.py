@@ -38,7 +38,7 @@ LEAST_WORDS = 2  # an n-gram of one word is that word's alone
 LONGEST = 6  # characters of an n-gram, where the encoder has no widest filter
 MOST_NGRAMS = 100_000  # of a large vocabulary those that stand in most words
 MOST_WORDS = 10_000  # the most frequent
-HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}"
+HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{HEBREW PUNCTUATION MAQAF}\N{ARMENIAN HYPHEN}"
 
 
 @dataclass(frozen=True)

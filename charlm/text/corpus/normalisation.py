@@ -45,7 +45,8 @@ UNSEEN = re.compile(f"[{SEPARATORS}{IGNORED}{JOINERS}]")
 NO_SYMBOL = rf"\x1c-\x1f{SEPARATORS}{IGNORED}"
 
 # A hyphen between what is no blank; minus signs are not among them.
-HYPHEN_WITHIN = re.compile("(?<=.)[-\u2010\u2011\u2012\u2013](?=.)")
+HYPHENS = "\u058a\u05be\u2010\u2011"  # Armenian's, Hebrew's maqaf, and two that look like ASCII's
+HYPHEN_WITHIN = re.compile(f"(?<=.)[-{HYPHENS}\u2012\u2013](?=.)")
 
 # A capital with its dot, and what lower-casing that knows no Turkish makes of it.
 DOTTED_I = re.compile("(?:[Ii]\u0307|\u0130)\u0307*")
@@ -55,7 +56,7 @@ DOTTED = re.compile(rf"(?:{LETTER}\.)+{LETTER}")  # U.S, as it is once its last 
 
 # Apostrophes, of which Uzbek has \u2018, hyphens, the dot of Catalan col\u00b7legi, geresh and
 # gershayim, and what Armenian writes behind the vowel that is stressed, cried or asked.
-WITHIN_WORDS = r"'\-\u2018\u2019\u2010\u2011\u00b7\u05f3\u05f4\u055a-\u055c\u055e"
+WITHIN_WORDS = rf"'\-\u2018\u2019{HYPHENS}\u00b7\u05f3\u05f4\u055a-\u055c\u055e"
 # Gershayim as keyboards have it, before the last letter of an acronym; elsewhere a quote may open.
 GERSHAYIM = r'(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea](?![\u05d0-\u05ea]))'
 # Symbols to Unicode, yet parts of words: IPA's tones and hook of r, and letters like : and =.

@@ -25,8 +25,9 @@ UNWANTED_KINDS = (NUL, CONTROL, SOFT_HYPHEN)
 SOFT = "\xad"
 
 # A blank that separates no words here, or what nobody sees.
+BLANK = re.compile("[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 UNSEEN = {
-    "no-break or wide space": re.compile("[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"),
+    "no-break or wide space": BLANK,
     "invisible mark": re.compile(f"[{SEPARATORS}{IGNORED}]"),
     "replacement character": re.compile("\ufffd"),
     "private character": re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]"),

@@ -9,7 +9,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from charlm.text.corpus.oddities import ASK_WINDOWS
+from charlm.text.corpus.oddities import ASK_WINDOWS, BLANK
+from charlm.text.corpus.tokens import visible
 from charlm.text.io.lines import is_utf8
 
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
@@ -24,11 +25,25 @@ CLOSERS = "\"'\u201d\u2019)]"
 # More Chinese characters and hiragana, or letters of Thai, Lao, Tibetan, Burmese and Khmer, than a
 # word has.
 UNCUT = re.compile("[\u3041-\u309f\u3400-\u9fff]{12}|[\u0e00-\u109f\u1780-\u17ff]{24}")
+HAN, SHORT_UNCUT = re.compile(r"\W*([\u3400-\u9fff]+)\W*"), re.compile("[\u3400-\u9fff]{4}")
+MUCH_HAN, LONG_HAN = 0.2, 4  # share of all words that are Chinese; their characters, on average
 # sed would cut bytes where the locale is C, and marks off their letters where it is not.
 CUT_INTO_CHARACTERS = r"perl -CSD -lpe 's/\X/$& /g' FILE"
 LEAST_SHARE = 0.01  # of all words
 LEAST_REPEATED = 0.05  # of a split's words; 0.01 of the Penn Treebank's
 N_EXAMPLES = 3
+
+
+def uncut_of(counts: Mapping[str, int]) -> re.Pattern[str]:
+    """What finds whole phrases among words with their counts.
+
+    A word of Chinese has 1.6 characters on average: where they have many, short ones are phrases.
+    """
+    han = [(len(match[1]), n) for word, n in counts.items() if (match := HAN.fullmatch(word))]
+    n_han, n_words = sum(n for _, n in han), sum(counts.values())
+    is_much = n_han > MUCH_HAN * n_words
+    is_long = sum(m * n for m, n in han) >= LONG_HAN * n_han
+    return SHORT_UNCUT if is_much and is_long else UNCUT
 
 
 def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
@@ -46,8 +61,9 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
         (FIELD_MARKER.fullmatch, _on_markers),
         (_is_of_tag if has_cut_tags else CLOSING_TAG.search, _on_tags),
         (_has_entity, _on_entities),
+        (BLANK.search, _on_blanks),
         (_ends_in_mark, _on_marks),
-        (UNCUT.search, _on_uncut),
+        (uncut_of(counts).search, _on_uncut),
     ):
         matching = [(word, count) for word, count in listed if has_sign(word)]
         share = sum(count for _, count in matching) / n_words
@@ -129,6 +145,13 @@ def _on_markers(share: str, markers: list[str]) -> str:
     )
     named = " ".join(markers[:N_EXAMPLES])
     return f"{share} are field markers ({named}), as of Toolbox: the text is marked up; {how}"
+
+
+def _on_blanks(share: str, words: list[str]) -> str:
+    return (
+        f"{share} hold a no-break or wide blank ({visible(f'{words[0]:.30}')}), and space and TAB "
+        "alone separate words: `charlm prep --tokenise simple` separates at every blank"
+    )
 
 
 def _on_marks(share: str, words: list[str]) -> str:

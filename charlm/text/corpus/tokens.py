@@ -3,6 +3,7 @@
 `<s>` and `</s>` at the ends of a line are taken off: charlm adds its own.
 """
 
+import re
 from collections import Counter
 
 from charlm.errors import DataError
@@ -12,6 +13,7 @@ CAPITAL_UNK = "<UNK>"  # Kaldi's `<unk>`, and for KenLM; in a text it is a word 
 START_WORD = "<s>"  # no word of a model's: nothing predicts it
 END, UNK = 0, 1  # word ids
 MARKS = frozenset((UNK_WORD, START_WORD, END_WORD))
+NON_JOINER = re.compile("(?<=[\u0620-\u06ff])\u200c(?=[\u0620-\u06ff])")  # one sees it
 N_SHOWN = 10  # of the most frequent words
 
 
@@ -63,5 +65,8 @@ def shown_counts(words: Counter[str]) -> str:
 
 
 def visible(word: str) -> str:
-    """A word with its invisible characters spelled out."""
-    return "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in word)
+    """A word with its invisible characters spelled out, but for what parts Persian's letters."""
+    return "\u200c".join(
+        "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in part)
+        for part in NON_JOINER.split(word)
+    )

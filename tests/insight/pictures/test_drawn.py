@@ -424,13 +424,13 @@ def test_letters_that_no_font_has_are_told(
     tiny_run: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fonts, "_installed", lambda: [])
-    shutil.copytree(corpus_dir, tmp_path / "text")
-    (tmp_path / "text" / "test.txt").write_text("\u0939\u0948 \u0939 a a a\n")
-    options = {"data": tmp_path / "text", "device": "cpu", "threads": 1}
+    text = Path(shutil.copytree(corpus_dir, tmp_path / "\u0950"))
+    (text / "test.txt").write_text("\u0939\u0948 \u0939 a a a\n")
+    options = {"data": text, "device": "cpu", "threads": 1}
     one = charlm.report(tiny_run, picture="sentences", out=tmp_path / "one.svg", **options)
     every = charlm.report(tiny_run, pictures=tmp_path / "all", **options)
     note = (
-        "no installed font has \u0939 and 1 more of the pictures' letters, drawn as \\u0939; "
+        "no installed font has \u0939 and 2 more of the pictures' letters, drawn as \\u0939; "
         "install one that does, such as Noto Sans of the script"
     )
     assert [each for each in one.notes if "font" in each] == [note]

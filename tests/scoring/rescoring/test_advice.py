@@ -158,8 +158,10 @@ def test_one_word_that_ends_like_a_piece_says_nothing_of_the_rates(tmp_path: Pat
     assert charlm.score(tmp_path / "l.tsv", refs=tmp_path / "refs").notices.n_in_pieces == 0
 
 
-def test_references_without_blanks_are_told_unless_letters_are_counted(tmp_path: Path) -> None:
-    phrase = "\u4eca\u65e5" * 6
+@pytest.mark.parametrize("phrase", ["\u4eca\u65e5" * 6, "\u6211\u4eec\u6628\u5929\u3002"])
+def test_references_without_blanks_are_told_unless_letters_are_counted(
+    tmp_path: Path, phrase: str
+) -> None:
     lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
     lists.write_text(f"id\tam\ttext\na\t-1\t{phrase}\na\t-2\t{phrase[1:]}\n")
     refs.write_text(f"a {phrase}\n")

@@ -62,6 +62,7 @@ def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) 
         ("\u0661\u066b\u0665 المغرب،", "\u0661\u066b\u0665 المغرب ،"),
         ("می\u200cخواهم\u061f", "می\u200cخواهم \u061f"),
         ("שו\u05f4ת", "שו\u05f4ת"),
+        ("לבית\u05beספר, Հայ\u058aռուս", "לבית\u05beספר , Հայ\u058aռուս"),
         ('צה"ל ב"הארץ"', 'צה"ל ב " הארץ "'),  # a mark within an acronym, a quote before a name
         ("ինչո՞ւ ո՛չ, լա՜վ։", "ինչո՞ւ ո՛չ , լա՜վ ։"),
         ("ma˥˩ ɑ˞ [˧]", "ma˥˩ ɑ˞ [ ˧ ]"),
@@ -173,6 +174,7 @@ def test_what_nobody_says_goes_and_what_is_left_is_as_it_is_said() -> None:
     spoken = Normalisation(lower=True, punctuation="drop", split_hyphens=True)
     said = "well the u s dogs it 's twenty one at 5.50 \u0915\u093f"
     assert spoken(line) == said
+    assert spoken("בית\u05beספר Հայ\u058aռուս") == "בית ספר հայ ռուս"
     assert spoken('(ma\u02e5\u02e9), "צה"ל".') == 'ma\u02e5\u02e9 צה"ל'
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from charlm.text.corpus.oddities import oddities, replaced, scripts_of
+from charlm.text.corpus.tokens import visible
 
 
 def found(words: str) -> dict[str, int]:
@@ -50,3 +51,8 @@ def test_a_word_in_quotes_counts_once_though_it_has_two() -> None:
     (finding,) = oddities([('"yes', 100), ("\u201cno\u201d", 3), ("\xabso\u201d", 1)])
     assert (finding.kind, finding.n_tokens) == ("curly quotes", 4)
     assert finding.words == ["\u201cno\u201d", "\xabso\u201d"]
+
+
+def test_what_nobody_sees_is_spelled_out_but_not_what_parts_the_letters_of_persian() -> None:
+    assert visible("نمی\u200cدانم") == "نمی\u200cدانم"
+    assert visible("a\u200cb\u200d\nنمی\u200c") == "a<200C>b<200D><000A>نمی<200C>"

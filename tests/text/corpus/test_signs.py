@@ -56,11 +56,19 @@ def test_a_mark_behind_a_vowel_sign_is_a_mark(text: str) -> None:
     assert "end in a mark" in sign
 
 
+def test_wide_blanks_separate_no_words_and_are_told() -> None:
+    assert signs_of_raw_text([("私は\u3000水を", 1), ("水を", 1)]) == [
+        "50% of the words hold a no-break or wide blank (私は<3000>水を), and space and TAB alone "
+        "separate words: `charlm prep --tokenise simple` separates at every blank"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("我们明天早上一起去北京看天安门。 好", "我们明天早上一起去北京看"),
         ("วันนี้อากาศดีมากเราไปเดินเล่นกันเถอะ ดี", "วันนี้อากาศด"),
+        ("我们昨天喜欢水。 。", "我们昨天喜欢水。"),
     ],
 )
 def test_a_text_without_blanks_is_told_what_cuts_it(text: str, shown: str) -> None:

@@ -68,12 +68,14 @@ def _drawn(history: Sequence[dict[str, Any]], *, title: str) -> "Figure":
 
 def plain_numbers(axes: "Axes") -> None:
     """Label a logarithmic axis with 200 instead of 2 × 10²."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     span = high / max(low, 1e-30)
     steps = next(steps for most, steps in STEPS if span <= most)
-    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    # Within less than a factor of 2, LogLocator may label a power of ten alone.
+    few = MaxNLocator(6, steps=[1, 2, 5, 10])
+    axes.yaxis.set_major_locator(few if span < 2 else LogLocator(subs=steps))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

@@ -71,7 +71,7 @@ def other_defaults(plan: Plan) -> Iterator[str]:
     """A note on each part of another type than the preset's, which has other defaults."""
     for part in ("encoder", "context", "output"):
         own, chosen = plan.settings[part], plan.changes.get(part, {})
-        if "type" not in chosen:
+        if "type" not in chosen or plan.init:  # else the rest is the run's own, no default
             continue
         old = all_settings(plan.arch, {})[part]
         names = [

@@ -132,3 +132,13 @@ def test_the_labels_of_perplexities_span_the_curve(tmp_path: Path, drawn_figure:
     ticks = [tick for tick in top.get_yticks() if low <= tick <= high]
     assert min(ticks) < 120
     assert 4 <= len(ticks) <= 12
+
+
+@pytest.mark.parametrize(("low", "high"), [(98.8, 101.5), (9.7, 10.4), (100.0, 100.2)])
+def test_a_narrow_axis_around_a_power_of_ten_has_several_labels(
+    tmp_path: Path, drawn_figure: list[Any], low: float, high: float
+) -> None:
+    history = [{"epoch": 1, "train_ppl": low, "valid_ppl": high, "rate": 1.0}]
+    save_curve(history, tmp_path / "curve.png", title="a")
+    top = drawn_figure[0].axes[0]
+    assert sum(low <= tick <= high for tick in top.get_yticks()) > 1

@@ -1,5 +1,8 @@
 """A part of another type than the preset's: its own defaults are told, which nobody asked for."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -33,5 +36,18 @@ def test_defaults_of_another_type_are_told_beside_the_presets(
     context: dict[str, Any], told: list[str]
 ) -> None:
     changes = {"context": context}
-    plan = SimpleNamespace(arch="rnn", settings=all_settings("rnn", changes), changes=changes)
+    settings = all_settings("rnn", changes)
+    plan = SimpleNamespace(arch="rnn", settings=settings, changes=changes, init=None)
     assert [*other_defaults(cast(Any, plan))] == told
+
+
+def test_what_a_run_begins_from_is_no_default_and_its_preset_may_be_gone(
+    train_toy: Callable[..., Any], tmp_path: Path
+) -> None:
+    kept = ("context.type=lstm", "context.dim=7", "context.layers=1")
+    train_toy("first", epochs=1, overrides=kept)
+    path = tmp_path / "first" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"arch": "gone"}))
+    notes: list[str] = []
+    train_toy("second", arch=None, init=path.parent, epochs=1, overrides=kept[:1], notes=notes)
+    assert not [note for note in notes if "has its own" in note]

@@ -187,10 +187,10 @@ def _refuse_sentences(sample: Sample, *, where: str) -> None:
             "--format text if all of a line is words, kaldi if ids end in ranks, as utt-1, rnnlm "
             "if a list's id begins each of its lines"
         )
-    first_tab = next((n for n, line in enumerate(sample.lines, 1) if "\t" in line), 0)
-    if first_tab > 1:
+    tabs = [n for n, line in enumerate(sample.lines, 1) if "\t" in line]
+    if len(tabs) == 1 < tabs[0]:
         raise DataError(
-            f"{where}:{first_tab}: found a TAB, which no line before has; expected sentences "
+            f"{where}:{tabs[0]}: found a TAB, which no line before has; expected sentences "
             "without any, or a list with one in each line; give --format text if all are sentences"
         )
 

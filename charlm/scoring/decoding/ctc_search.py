@@ -8,7 +8,7 @@ that its letters may become. The model steps all prefixes of a beam together.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, NamedTuple
@@ -134,7 +134,7 @@ def _alphabet(letters: Sequence[str]) -> list[str]:
         raise ConfigError(
             f"alphabet: found {long!r:.40}; expected single characters, and '' for the blank"
         )
-    twice = next((letter for k, letter in enumerate(letters) if letter in letters[:k]), None)
+    twice = next((letter for letter, n in Counter(letters).items() if n > 1), None)
     if twice is not None:
         raise ConfigError(f"alphabet: found {twice!r} twice; expected each letter once")
     if BLANK not in letters:

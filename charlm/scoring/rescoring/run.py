@@ -305,15 +305,16 @@ def pipeline_of(
 
 def _note_flags(options: RescoringOptions, *, scorers: Scorers, notices: Notices) -> None:
     """Note --raw and --unnormalised where models or tuned weights are not made for them."""
+    weights = None if options.weights is None else load_weights(options.weights)
+    is_tuned = weights is not None and weights.unnormalised  # then the weights are made for it
     for each in scorers.neural:
-        if options.unnormalised and not each.learned_unnormalised:
+        if options.unnormalised and not (each.learned_unnormalised or is_tuned):
             notices.said_otherwise.append(
                 f"{each.name}: --unnormalised: it was not trained with recipe.criterion.type="
                 "self-normalised or nce, so its scores may be far from log-probabilities"
             )
-    if options.weights is None:
+    if weights is None:
         return
-    weights = load_weights(options.weights)
     if options.raw and weights.raw is False:  # None: an older file, which does not say
         notices.said_otherwise.append(
             "--raw: the weights were tuned on words read under the models' own text rules; drop "

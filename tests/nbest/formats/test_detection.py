@@ -140,6 +140,12 @@ def test_the_one_tab_among_sentences_is_named() -> None:
         detect(Sample("a.list", ("a man runs", "the dog", "u\tone"), ()))
 
 
+def test_an_ngram_model_is_not_taken_for_sentences_with_a_tab() -> None:
+    lines = ("\\data\\", "ngram 1=2", "", "\\1-grams:", "-1\t<unk>", "-1\t</s>", "", "\\end\\")
+    with pytest.raises(DataError, match="found the beginning of no format"):
+        detect(Sample("lm.arpa", lines, ()))
+
+
 @pytest.mark.parametrize("lines", [("1 2 3", "12 7"), ("1 2 3 0", "4 5 6 0", "7 8 9")])
 def test_sentences_of_digits_are_not_taken_for_a_broken_list(lines: tuple[str, ...]) -> None:
     with pytest.raises(DataError, match=r"a\.list: found nothing but numbers; .*--format text if"):

@@ -159,9 +159,8 @@ class StackedContext(Context):
 
     @property
     def takes_masks(self) -> bool:
-        """True if every layer is an LSTM or runs in our own loop, and the initial state is zero."""
-        can_reset = (isinstance(layer, Cell | nn.LSTM) for layer in self.layers)
-        return all(can_reset) and not self.start.leaves
+        """True if all layers are LSTMs or run in our own loop, and the initial state is zero."""
+        return isinstance(self.layers[0], Cell | nn.LSTM) and not self.start.leaves
 
     def forward_masked(
         self, x_TBE: Tensor, state: State, *, keep_TB: Tensor

@@ -63,12 +63,29 @@ def with_layer_norm(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
     return u * h + (1 - u) * candidate
 
 
+def after_with_layer_norm(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
+    """As torch's cell, but with each product normalised."""
+    biases = np.split(p["bias_hh_l0"], [2 * DIM])
+    from_x = normalised(x @ p["weight_ih_l0"].T, p, "norm_x") + p["bias_ih_l0"]
+    x_r, x_u, x_h = np.split(from_x, 3, axis=-1)
+    gates, last = p["weight_hh_l0"][: 2 * DIM], p["weight_hh_l0"][2 * DIM :]
+    h_r, h_u = np.split(normalised(h @ gates.T, p, "norms.0") + biases[0], 2, axis=-1)
+    r, u = sigmoid(x_r + h_r), sigmoid(x_u + h_u)
+    candidate = np.tanh(x_h + r * (normalised(h @ last.T, p, "norms.1") + biases[1]))
+    return u * h + (1 - u) * candidate
+
+
 @pytest.mark.parametrize(
     ("options", "slow"),
-    [({}, straka), ({"bias": "state"}, koehn), ({"layer_norm": True}, with_layer_norm)],
-    ids=["straka", "koehn", "layer_norm"],
+    [
+        ({}, straka),
+        ({"bias": "state"}, koehn),
+        ({"layer_norm": True}, with_layer_norm),
+        ({"layer_norm": True, "reset": "after"}, after_with_layer_norm),
+    ],
+    ids=["straka", "koehn", "layer_norm", "after"],
 )
-def test_the_published_cell_equals_a_loop_over_its_equations(
+def test_a_cell_equals_a_loop_over_its_equations(
     assert_is_loop: Check, options: dict[str, Any], slow: Callable[..., Floats]
 ) -> None:
     assert_is_loop({"type": "gru", "dim": DIM, "layers": 1, **options}, slow)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from charlm.model.contexts.ffnn import FeedForward
+from charlm.model.contexts.lstm import LSTM
 from charlm.model.contexts.recurrence import dropped, quick_mask
 
 
@@ -43,3 +44,12 @@ def test_a_training_in_fp32_draws_as_torch_does() -> None:
     ours = dropped(context, x, rate=0.5)
     torch.manual_seed(1)
     assert torch.equal(ours, torch.nn.functional.dropout(x, 0.5))
+
+
+@pytest.mark.bf16
+def test_without_noise_a_training_draws_nothing() -> None:
+    context = LSTM(8, dim=8, dropout=0.0)
+    before = torch.get_rng_state()
+    with torch.autocast("cpu", torch.bfloat16):
+        context(torch.ones(2, 1, 8), context.initial_state(1))
+    assert torch.equal(torch.get_rng_state(), before)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from charlm.model.build import CONTEXT
+from charlm.model.contexts.recurrence import LayerNorm
 from charlm.model.contract import Context, State, map_state, state_leaves
 
 Build = Callable[..., Context]
@@ -65,7 +66,7 @@ def test_our_cell_computes_what_one_call_of_torch_does_and_has_the_same_gradient
         torch.testing.assert_close(ours.get_parameter(name).grad, parameter.grad)
 
 
-GATED: list[dict[str, Any]] = [{"type": name} for name in ("lstm", "gru", "mut1")]
+GATED: list[dict[str, Any]] = [{"type": name} for name in ("lstm", "mogrifier", "gru", "mut1")]
 WITH_STEPS = [*GATED, {"type": "rnn"}, {"type": "deep-transition"}]
 
 
@@ -76,7 +77,7 @@ def one_layer(build: Build, settings: dict[str, Any], **more: Any) -> Context:
 
 def leaf_rates(settings: dict[str, Any]) -> dict[str, float]:
     """Zoneout of the output and, if there is a separate memory, another rate for it."""
-    memory = {"memory_zoneout": 0.75} if settings["type"] == "lstm" else {}
+    memory = {"memory_zoneout": 0.75} if settings["type"] in ("lstm", "mogrifier") else {}
     return {"zoneout": 0.25, **memory}
 
 
@@ -222,3 +223,22 @@ def test_in_evaluation_the_whole_matrix_counts_and_training_left_it_as_it_was(
     state = start_of(context)
     context.train()(x_TBE, state)
     torch.testing.assert_close(context.eval()(x_TBE, state), plain(x_TBE, state))
+
+
+def test_a_layer_norm_of_bf16_is_in_its_parameters_precision() -> None:
+    x_BG = torch.randn(3, DIM, generator=torch.Generator().manual_seed(1)).bfloat16()
+    torch.testing.assert_close(LayerNorm(DIM)(x_BG), LayerNorm(DIM)(x_BG.float()))
+
+
+@pytest.mark.parametrize("settings", [{"type": "lstm"}, {"type": "mogrifier"}], ids=str)
+def test_under_bf16_only_products_are_rounded(build: Build, settings: dict[str, Any]) -> None:
+    context = build(CONTEXT, {"dim": DIM, "layers": 1, **settings}, leading=[INPUT_DIM]).eval()
+    for name, parameter in context.named_parameters():
+        torch.nn.init.constant_(parameter, 0.5 if "bias" in name else 0.0)  # exact sums
+    x, start = torch.ones(1, INPUT_DIM), context.initial_state(1)
+    found = []
+    for enabled in (False, True):
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            _, after = context.descend(context.project(x), start, parents=[torch.tensor([0])])
+        found.append(state_leaves(after))
+    torch.testing.assert_close(*found)

@@ -89,15 +89,18 @@ def test_the_log_bilinear_context_sums_one_matrix_a_place(
         np.testing.assert_allclose(found[t], expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("order", [3, 4])
 @pytest.mark.parametrize("name", ["ffnn", "log-bilinear"])
-def test_a_stream_starts_behind_zeros_or_behind_learned_vectors(build: Build, name: str) -> None:
+def test_a_stream_starts_behind_zeros_or_behind_learned_vectors(
+    build: Build, name: str, order: int
+) -> None:
     zeros, learned = (
-        build(CONTEXT, {"type": name, "order": 4, "initial_state": start}, leading=[INPUT_DIM])
+        build(CONTEXT, {"type": name, "order": order, "initial_state": start}, leading=[INPUT_DIM])
         for start in ("zero", "learned")
     )
     assert not state_leaves(zeros.initial_state(STREAMS))[0].any()
     (first,) = state_leaves(learned.initial_state(STREAMS))
-    assert first.shape == (STREAMS, 2, INPUT_DIM)
+    assert first.shape == (STREAMS, order - 2, INPUT_DIM)
     assert bool((first != 0).all())
     torch.testing.assert_close(first[0], first[1])
 

@@ -108,6 +108,12 @@ def test_output_dropout_comes_before_the_residual_is_added(
     assert 0.4 < float(is_dropped.float().mean()) < 0.6
 
 
+def test_an_output_dropout_of_0_is_none_beside_a_dropout(build: Build, x_TBE: torch.Tensor) -> None:
+    context = stack(build, "rnn", layers=1, dropout=0.5, output_dropout=0.0).train()
+    start = context.initial_state(STREAMS)
+    torch.testing.assert_close(context(x_TBE, start), context.eval()(x_TBE, start))
+
+
 def test_a_sum_of_layers_is_dropped_once(build: Build, x_TBE: torch.Tensor) -> None:
     context = stack(build, "rnn", sum_layers=True, output_dropout=0.5)
     total = torch.stack(layer_outputs(context, x_TBE)).sum(dim=0)

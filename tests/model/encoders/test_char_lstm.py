@@ -90,10 +90,11 @@ def test_under_autocast_the_vectors_are_near_those_in_full_precision(
     torch.testing.assert_close(vectors.float(), encoder(spell(FORMS)), rtol=0, atol=0.03)
 
 
+@pytest.mark.parametrize("markers", [True, False])
 def test_rows_of_padding_alone_disturb_no_other(
-    build: Build, inventory: Inventory, spell: Spell
+    build: Build, inventory: Inventory, spell: Spell, markers: bool
 ) -> None:
-    encoder = build(ENCODER, {**SIZES, "markers": False}, leading=[inventory])
+    encoder = build(ENCODER, {**SIZES, "markers": markers}, leading=[inventory])
     forms = spell(["ab", "cab"])
     empty: dict[str, Any] = {
         "words_N": torch.cat([forms.words_N, forms.words_N]),

@@ -204,3 +204,27 @@ def test_project_makes_unequal_sides_fit(build: Build, inventory: Inventory, nam
     project = {"type": "project", "dim": 5, "encoder": CNN}
     settings = mixture(name, word={"type": "word", "dim": 5}, char=project)
     assert build(ENCODER, settings, leading=[inventory]).dim == 5
+
+
+PRODUCT = {"type": "project", "dim": 4, "encoder": WORD}  # bf16 under autocast; a table is not
+
+
+@pytest.mark.parametrize("word", [WORD, PRODUCT], ids=["fp32", "bf16"])
+@pytest.mark.parametrize("name", [*MIXTURES, "highway"])
+def test_under_autocast_the_vectors_are_near_those_in_full_precision(
+    build: Build, inventory: Inventory, spell: Spell, name: str, word: dict[str, Any]
+) -> None:
+    sides = {"word": word, "char": PRODUCT} if name != "highway" else {"encoder": word}
+    encoder = build(ENCODER, {"type": name, **sides}, leading=[inventory]).eval()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        vectors = encoder(spell(FORMS))
+    torch.testing.assert_close(vectors.float(), encoder(spell(FORMS)), rtol=0.05, atol=0.05)
+
+
+def test_taps_of_a_mixture_in_a_mixture_of_its_kind_name_their_sides(
+    build: Build, inventory: Inventory, spell: Spell
+) -> None:
+    inner = mixture("add", char=PRODUCT)
+    encoder = build(ENCODER, mixture("add", word=CNN, char=inner), leading=[inventory])
+    of_inner = ["char.word.word", "char.char.word", "char.char.project", "char.add"]
+    assert list(encoder.taps(spell(FORMS))) == ["word.char-cnn", *of_inner, "add"]

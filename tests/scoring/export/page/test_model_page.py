@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import charlm
 from charlm.errors import ConfigError
 from charlm.run.exported_folder import EXPORT
-from charlm.run.folder import RUN, VOCABULARY
+from charlm.run.folder import MODEL, RUN, VOCABULARY
+from charlm.run.onnx_model import OnnxModel
+from charlm.scoring.export.page.page_weights import page_weights
 from charlm.scoring.export.page.text_rules import text_rules
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import sha256_of
@@ -275,6 +278,21 @@ def test_a_run_is_looked_at_before_it_is_exported(
     monkeypatch.setattr("charlm.scoring.export.page.model_page.export_run", None)
     with pytest.raises(ConfigError, match=f"^{run}: --page: {found} is not computed there"):
         charlm.export(run, page=tmp_path / "page.html")
+
+
+def test_the_weights_are_those_of_the_run_and_a_gate_begins_by_carrying(
+    tiny_run: Path, tiny_int8: Path
+) -> None:
+    stored, found = load_file(tiny_run / MODEL), page_weights(OnnxModel(tiny_int8))
+    letters = stored["encoder.encoder.letters.weight"]
+    assert found.letters_CE == pytest.approx(letters, abs=float(np.ptp(letters)) / 255)
+    ((new, gate),) = found.highways
+    for product, name, constant in ((new, "transform", 0.0), (gate, "gate", -2.0)):
+        expected = stored[f"encoder.layers.0.{name}.bias"] + constant
+        assert product.bias_N == pytest.approx(expected, abs=1e-6)
+        matrix = stored[f"encoder.layers.0.{name}.weight"].T
+        scale = float(np.max(product.scales_N))
+        assert product.weights_KN * product.scales_N == pytest.approx(matrix, abs=scale)
 
 
 def test_a_folder_in_fp32_is_refused(tiny_onnx: Path, tmp_path: Path) -> None:

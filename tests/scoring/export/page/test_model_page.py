@@ -236,6 +236,8 @@ def test_the_page_fits_its_window_in_both_colours(opened: Open, width: int, sche
     [
         ("context", "type", "gru", "context 'gru' is not computed there; expected"),
         ("context", "peepholes", True, "context of peepholes True is not computed there; expected"),
+        ("context", "layer_norm", True, "context of layer_norm True is not computed there; expec"),
+        ("context", "gates", "fo", "context of gates 'fo' is not computed there; expected 'ifo'"),
         ("context", "residual", True, "context of residual True is not computed there; expected"),
         ("context", "sum_layers", True, "context of sum_layers True is not computed there;"),
         ("context", "zoneout", 0.1, "context of zoneout 0.1 is not computed there; expected 0.0"),

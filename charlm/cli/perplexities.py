@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from charlm.text.perplexity.perplexity import Evaluation, Perplexity, ScoredSentence
     from charlm.text.perplexity.spelled_words import Spelling
 
-LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # of a difference: what is below is rounding
+LEAST_DECIMALS = 2  # of a difference
 READ = {
     "carried": "one stream, the state carried over sentence ends",
     "sentence": "each sentence on its own",
@@ -221,6 +221,8 @@ def shown_interval(difference: "Difference") -> list[str]:
 
 def _decimals(value: float) -> int:
     """The number of decimals that show two significant digits of a number."""
+    from charlm.run.history import MOST_DECIMALS
+
     wanted = 1 - math.floor(math.log10(abs(value))) if value else 0
     return min(max(wanted, LEAST_DECIMALS), MOST_DECIMALS)
 

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from charlm.cli import output
 from charlm.cli.command import Results, command
-from charlm.cli.perplexities import MOST_DECIMALS
 from charlm.errors import ConfigError
 from charlm.options import Opt
 from charlm.scoring.evaluation.comparison.across import Table, TableCell, TableOptions
@@ -102,10 +101,10 @@ def _percent(cell: TableCell | None) -> str:
 
 def _signed(cell: TableCell) -> list[str]:
     """The change and the ends of its interval: no end is shown as 0 that is none."""
+    from charlm.run.history import decimals_of
+
     ends = [end for end in (cell.low, cell.high) if end is not None]
-    decimals = 1
-    while decimals < MOST_DECIMALS and any(end and abs(end) < 0.5 / 10**decimals for end in ends):
-        decimals += 1
+    decimals = decimals_of(ends, least=1)
     return [f"{value:+z.{decimals}f}" for value in (cell.percent, *ends)]
 
 

@@ -27,6 +27,7 @@ from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
 from charlm.text.corpus.labels import is_piece, is_silent, labels_read
 from charlm.text.corpus.normalisation import (
+    HYPHENS,
     NUMBER_TOKEN,
     UNSEEN,
     Normalisation,
@@ -45,7 +46,7 @@ N_SHOWN = 8
 ENOUGH = 0.05
 ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
-HYPHENS = re.compile("[-\u058a\u05be\u2010\u2011\u2012\u2013\u2212]")
+HYPHEN = re.compile(f"[-{HYPHENS}\u2012\u2013\u2212]")
 CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
 # Signs of vowels and stress in Hebrew and Arabic, and the tatweel, which only widens a word.
 POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670]+")
@@ -94,7 +95,7 @@ RULES: Rules = {
         "one apostrophe in both texts",
     ),
     "hyphens": (
-        lambda word: [HYPHENS.sub(sign, word) for sign in "-\u05be\u2010\u2013"],
+        lambda word: [HYPHEN.sub(sign, word) for sign in "-\u05be\u2010\u2013"],
         "one hyphen in both texts",
     ),
     "unseen characters": (
@@ -115,7 +116,7 @@ RULES: Rules = {
         "prep --numbers",
     ),
     "compounds": (
-        lambda word: [HYPHENS.sub(by, word) for by in ("", " ") if HYPHENS.search(word[1:-1])],
+        lambda word: [HYPHEN.sub(by, word) for by in ("", " ") if HYPHEN.search(word[1:-1])],
         "",
     ),
 }

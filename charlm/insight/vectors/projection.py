@@ -27,6 +27,7 @@ from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.model.encoders.char_ngram import CharNgrams
 from charlm.run.stored_weights import LoadedRun
+from charlm.text.corpus.normalisation import HYPHENS
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import WORD_END, WORD_START
 
@@ -38,7 +39,6 @@ LEAST_WORDS = 2  # an n-gram of one word is that word's alone
 LONGEST = 6  # characters of an n-gram, where the encoder has no widest filter
 MOST_NGRAMS = 100_000  # of a large vocabulary those that stand in most words
 MOST_WORDS = 10_000  # the most frequent
-HYPHENS = "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{HEBREW PUNCTUATION MAQAF}\N{ARMENIAN HYPHEN}"
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _as_word(piece: Piece) -> Piece:
 
 def _kind(piece: Piece, ngram: str) -> Kind:
     """An n-gram's kind; hyphens first, to which vectors are most sensitive (Kim et al.)."""
-    if any(hyphen in ngram for hyphen in HYPHENS):
+    if any(hyphen in ngram for hyphen in f"-{HYPHENS}"):
         return "hyphenated"
     if piece[0] == WORD_START:
         return "prefix"

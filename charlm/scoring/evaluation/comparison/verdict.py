@@ -7,6 +7,7 @@ difference counts only if its 95 % interval does not contain zero.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from charlm.run.history import decimals_of
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.notes import FEW_SENTENCES
 from charlm.scoring.evaluation.comparison.results import Pair
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender
 
 STILL_FALLING = 0.995  # of the best epoch before: half a per cent better, so more epochs would help
-MOST_DECIMALS = 6  # of a difference: what is below is rounding
 
 
 def verdict(
@@ -112,7 +112,5 @@ def _interval(value: float, *ends: float) -> str:
 def _short(value: float) -> str:
     """The value with about three digits; one that is not 0 is not shown as 0."""
     size = abs(value)
-    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
-    while decimals < MOST_DECIMALS and 0 < size < 0.5 / 10**decimals:
-        decimals += 1
-    return f"{value:z.{decimals}f}"
+    least = 0 if size >= 100 else 1 if size >= 10 else 2
+    return f"{value:z.{decimals_of([value], least=least)}f}"

@@ -140,6 +140,12 @@ COUNTS = {
         lstm(268, 1152, 1),
         6 * 1152 + linear(1152, 6 * 268) + 10_000,
     ),
+    # One bias for each gate; each of the five rounds has two matrices of rank 96.
+    "mogrifier-modern": (
+        words(268) + 20_000 * 268,
+        4 * 1312 * (268 + 1312 + 1) + 5 * 96 * (268 + 1312),
+        6 * 1312 + linear(1312, 6 * 268) + 10_000,
+    ),
 }
 # From the papers, in millions.
 PUBLISHED = {

@@ -14,7 +14,6 @@ import numpy as np
 from charlm.errors import ConfigError
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import END, UNK
-from charlm.run.folder import is_unfinished
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
@@ -134,11 +133,6 @@ class TextReading:
         return (
             *remarks_on_text(self.scores(0, self.states[0]).counts),
             *training,
-            *(
-                f"{each.name} is unfinished: what is shown are the best weights so far"
-                for each in self.members
-                if is_unfinished(each.path)
-            ),
             *(
                 f"{each.name} was trained otherwise than {first.name}, and is read as {first.name} "
                 f"was: {READ[self.states[0]]}"

@@ -22,7 +22,7 @@ from charlm.insight.vectors.projection import (
     word_map,
 )
 from charlm.options import several
-from charlm.run.folder import LOG
+from charlm.run.folder import LOG, is_unfinished
 from charlm.run.history import history_of
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
@@ -64,8 +64,13 @@ class Subject:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about the text, if it has been read."""
-        return self.reading.notes if "reading" in self.__dict__ else ()
+        """Notes about the runs, and about the text, if it has been read."""
+        unfinished = (
+            f"{each.name} is unfinished: what is shown are the best weights so far"
+            for each in self.members
+            if is_unfinished(each.path)
+        )
+        return (*unfinished, *(self.reading.notes if "reading" in self.__dict__ else ()))
 
     @property
     def gate_figures(self) -> dict[str, object] | None:

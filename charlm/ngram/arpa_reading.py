@@ -5,7 +5,6 @@ get the ids 0, 1 and 2, wherever they stand; a model that lacks one gives it pro
 is read as `<unk>`, as in KenLM.
 """
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
 from charlm.ngram.word_ids import MARKS, Ids
 from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 from charlm.text.io.files import Digest, display_name, open_bytes
-from charlm.text.io.lines import SAY_ENCODING, UTF8, LineRules, raw_lines
+from charlm.text.io.lines import SAY_ENCODING, UTF8, LineRules, number_in, raw_lines
 
 BLOCK = 1 << 10  # lines parsed at once; their words stay in the cache
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
@@ -237,7 +236,7 @@ class _Reader:
         try:
             numbers = np.fromiter(map(float, texts), np.float64, len(texts))
         except ValueError:
-            numbers = np.fromiter(map(_number, texts), np.float64, len(texts))
+            numbers = np.array([number_in(text.decode("ascii", "replace")) for text in texts])
         if b"_" in b"".join(texts):  # Python reads -1_0 as -10
             numbers[[b"_" in text for text in texts]] = np.nan
         self._refuse(~(numbers < np.inf), "log10 numbers")
@@ -282,14 +281,6 @@ class _Reader:
         r"""Check that `\end\` is looked at; what follows it is nobody's business."""
         if self.line.strip() != b"\\end\\":
             raise self.wrong("\\end\\")
-
-
-def _number(text: bytes) -> float:
-    """What is no number as NaN, so that its line is found among a block's."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _model(sections: list[_Section], name: str, *, words: Sequence[str]) -> BackoffModel:

@@ -4,7 +4,6 @@ The weight of a feature that is not named is 0. A file written by tuning records
 that nobody reports an error rate on the lists that the weights were tuned on.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored
 from charlm.settings import shown
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import read_json, write_json
+from charlm.text.io.lines import number_in
 
 FORMAT = 1
 OF_THE_TUNING = "; expected what the weights were tuned with, models by --model, --lm or --old-lm"
@@ -190,11 +190,8 @@ def parse_weights(
 
 def _parse_override(text: str) -> tuple[str, float]:
     name, equals, digits = text.partition("=")
-    try:
-        value = float(digits)
-    except ValueError:
-        value = math.nan
-    if not (name and equals and abs(value) <= LARGEST) or "_" in digits:  # NaN compares false
+    value = number_in(digits)
+    if not (name and equals and abs(value) <= LARGEST):  # NaN compares false
         raise ConfigError(f"--weight {shown(text)}: expected NAME=NUMBER, as nn=.6, up to 1e30")
     return name, value
 

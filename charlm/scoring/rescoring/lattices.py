@@ -86,6 +86,32 @@ class LatticeLists(Format):
     memory: RecordingMemory | None = None  # of the scorers' parts; None: each lattice on its own
     counts: LatticeCounts = field(default_factory=LatticeCounts)
 
+    def __post_init__(self) -> None:
+        """Words are read as the scorers read them.
+
+        Raises:
+            ConfigError: models that adapt or are not in fp32; a map with rules of several words.
+        """
+        scorers, rules = self.scorers, self.scorers.normalisation
+        if scorers.adaptation:
+            raise ConfigError(
+                "--adapt: lattices are searched by models that stay as they are; expected lists, "
+                "which --write nbest makes of lattices; drop --adapt"
+            )
+        for scorer in scorers.neural:
+            if scorer.precision != "fp32":
+                raise ConfigError(
+                    f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
+                )
+        if rules is not None and rules.reads_phrases:
+            raise ConfigError(
+                "--map: found a rule of several words; expected rules of one, as lattices are read "
+                "word by word; write lists of their paths (--write nbest) and score these"
+            )
+        self.options = replace(
+            self.options, rules=rules, is_known=scorers.is_known, context=_context_of(scorers)
+        )
+
     def claims(self, sample: Sample) -> bool:
         """False: lattices are recognised before lists are looked at."""
         return False
@@ -132,40 +158,6 @@ class LatticeLists(Format):
             self.counts.scales = decoder_scales(found)
             self.counts.n_misjudged += _is_misjudged(found, item)
             yield rescored_text(found)
-
-
-def lattice_lists(
-    name: str,
-    scorers: Scorers,
-    *,
-    options: LatticeOptions,
-    at_once: int = LATTICES_AT_ONCE,
-    words_txt: str | Path | None = None,
-    memory: RecordingMemory | None = None,
-) -> LatticeLists:
-    """Lattices of a format as lists; words are read as the scorers read them.
-
-    Raises:
-        ConfigError: models that adapt or are not in fp32; a map with rules of several words.
-    """
-    if scorers.adaptation:
-        raise ConfigError(
-            "--adapt: lattices are searched by models that stay as they are; expected lists, which "
-            "--write nbest makes of lattices; drop --adapt"
-        )
-    for scorer in scorers.neural:
-        if scorer.precision != "fp32":
-            raise ConfigError(
-                f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
-            )
-    rules = scorers.normalisation
-    if rules is not None and rules.reads_phrases:
-        raise ConfigError(
-            "--map: found a rule of several words; expected rules of one, as lattices are read "
-            "word by word; write lists of their paths (--write nbest) and score these"
-        )
-    options = replace(options, rules=rules, is_known=scorers.is_known, context=_context_of(scorers))
-    return LatticeLists(name, scorers, options, at_once, words_txt, memory)
 
 
 def _context_of(scorers: Scorers) -> int:

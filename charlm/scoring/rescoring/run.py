@@ -33,7 +33,7 @@ from charlm.nbest.repairs import Notices
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.weights import Weights, load_weights, parse_weights
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
-from charlm.scoring.rescoring.lattices import LatticeLists, lattice_lists, lattice_of
+from charlm.scoring.rescoring.lattices import LatticeLists, lattice_of
 from charlm.scoring.rescoring.pipeline import (
     OnList,
     Pipeline,
@@ -100,7 +100,7 @@ class ListRun:
                 if _share_unknown(first, scorers) > FOREIGN:
                     scorers = scorers.closed
             return found, lists, scorers
-        searched = lattice_lists(
+        searched = LatticeLists(
             form,
             scorers,
             options=LatticeOptions(

@@ -22,7 +22,7 @@ from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
-from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists, lattice_lists
+from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers, spells
 
@@ -152,7 +152,7 @@ class Worker:
 
     def _searched(self, task: LatticeTask) -> Searched:
         scorers = self.scorers if task.spells else self.scorers.closed
-        searched = lattice_lists(task.form, scorers, options=task.options)
+        searched = LatticeLists(task.form, scorers, options=task.options)
         return Searched(list(searched.search(task.lattices)), searched.counts)
 
 

@@ -13,7 +13,7 @@ from charlm.errors import ConfigError
 from charlm.nbest.format import Sample
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.scorers import FunctionScorer
-from charlm.scoring.rescoring.lattices import lattice_lists
+from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
 
@@ -221,7 +221,7 @@ def test_lattices_are_searched_in_fp32(
 
 
 def test_no_file_is_taken_for_lattices_here() -> None:
-    lists = lattice_lists("slf", build_scorers(ScoreOptions()), options=LatticeOptions())
+    lists = LatticeLists("slf", build_scorers(ScoreOptions()), options=LatticeOptions())
     assert not lists.claims(Sample("a", ("VERSION=1.0",), ()))
 
 

@@ -16,9 +16,9 @@ from charlm.text.io.lines import is_utf8
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
 # A tag that closes another or itself, <br />; an opening one may be a noise, <laugh>.
 CLOSING_TAG = re.compile(r"</[^\W\d_][\w.:-]*>|/>")
+CUT_TAG = re.compile(rf"{CLOSING_TAG.pattern}|\A<\Z")
 # Moses' escapes and HTML's; and what is left of the frequent ones where `&` and `;` are split off.
-ENTITY = re.compile(r"&(?:apos|quot|amp|lt|gt|#x?[\da-fA-F]+);")
-CUT_ENTITIES = ("apos", "quot", "amp")
+ENTITY = re.compile(r"&(?:apos|quot|amp|lt|gt|#x?[\da-fA-F]+);|\A(?:apos|quot|amp)\Z")
 TEXT_LINES = "\\tx"
 MARKS = ",;?\u060c\u061b\u061f\u0964"
 CLOSERS = "\"'\u201d\u2019)]"
@@ -59,8 +59,8 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
     found = []
     for has_sign, advice in (
         (FIELD_MARKER.fullmatch, _on_markers),
-        (_is_of_tag if has_cut_tags else CLOSING_TAG.search, _on_tags),
-        (_has_entity, _on_entities),
+        ((CUT_TAG if has_cut_tags else CLOSING_TAG).search, _on_tags),
+        (ENTITY.search, _on_entities),
         (BLANK.search, _on_blanks),
         (_ends_in_mark, _on_marks),
         (uncut_of(counts).search, _on_uncut),
@@ -104,10 +104,6 @@ def signs_of_dotless_i(types: Counter[str]) -> list[str]:
     ]
 
 
-def _has_entity(word: str) -> bool:
-    return word in CUT_ENTITIES or ENTITY.search(word) is not None
-
-
 def _on_entities(share: str, words: list[str]) -> str:
     return (
         f"{share} are written with entities, as Moses' tokeniser escapes signs "
@@ -124,10 +120,6 @@ def _ends_in_mark(word: str) -> bool:
     bare = marked.rstrip(MARKS)
     # A vowel sign of Hindi or Arabic is no letter (\w), yet ends words.
     return len(bare) < len(marked) and unicodedata.category(bare[-1:] or " ")[0] in "LMN"
-
-
-def _is_of_tag(word: str) -> bool:
-    return word == "<" or CLOSING_TAG.search(word) is not None
 
 
 def _on_tags(share: str, words: list[str]) -> str:

@@ -281,14 +281,10 @@ def _exported(
             verbose=False,
         )
     except torch.onnx.OnnxExporterError as error:
-        raise ConfigError(f"--onnx: {part} cannot be exported: {_first_line(error)}") from None
+        reason = str(error.__cause__ or error).strip().partition("\n")[0][:200]
+        raise ConfigError(f"--onnx: {part} cannot be exported: {reason}") from None
     assert program is not None
     return _plain(program.model_proto)
-
-
-def _first_line(error: BaseException) -> str:
-    cause = error.__cause__ or error
-    return str(cause).strip().partition("\n")[0][:200]
 
 
 def _plain(proto: Any) -> bytes:

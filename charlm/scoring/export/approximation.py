@@ -77,13 +77,14 @@ class Approximator:
         spreads = [spread(closure, each) for each in models]
         asked = ngram_ids(valid)
         scores = [each.score_ids(asked).log10_probs for each in models]
-        average = self._averaged(closure, texts, prior=mixed(spreads, _weights(scores).tolist()))
+        prior = mixed(spreads, em_weights(np.stack(scores)).weights.tolist())
+        average = self._averaged(closure, texts, prior=prior)
         spreads.append([grams.log10_probs for grams in average.orders])
         scores.append(average.score_ids(asked).log10_probs)
-        weights = _weights(scores)
+        weights = em_weights(np.stack(scores)).weights.tolist()
         result = pruned(
             closure,
-            mixed(spreads, weights.tolist()),
+            mixed(spreads, weights),
             threshold=self._options.entropy_prune,
             source=str(self._model.source),
         )
@@ -92,7 +93,7 @@ class Approximator:
         return Approximation(
             model=result,
             n_sampled=len(drawn),
-            weights=dict(zip(PARTS, weights.tolist(), strict=True)),
+            weights=dict(zip(PARTS, weights, strict=True)),
             valid_ppls=dict(zip((*PARTS, "file"), ppls, strict=True)),
         )
 
@@ -173,7 +174,3 @@ def _keys(contexts_N: Rows, words_NK: Ids, *, n_words: int) -> Keys:
     listed = np.flatnonzero(contexts_N >= 0)
     keys: Keys = contexts_N[listed, None].astype(np.int64) * n_words + words_NK[listed]
     return keys.ravel()
-
-
-def _weights(scores: Sequence[Log10s]) -> Log10s:
-    return em_weights(np.stack(scores)).weights

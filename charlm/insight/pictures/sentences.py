@@ -67,7 +67,7 @@ def draw(subject: Subject) -> Drawn:
 
 
 def text_of(subject: Subject) -> str:
-    """What the title calls the text that was read."""
+    """What titles call the text that was read."""
     options = subject.reading.options
     return f"{Path(options.data).resolve().name} {options.split}"
 

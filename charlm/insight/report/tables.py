@@ -6,12 +6,12 @@ Texts of runs and corpora are passed on as they are: the page escapes them.
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
 from charlm.errors import DataError
 from charlm.insight.pictures.gate import by_rank
+from charlm.insight.pictures.sentences import text_of
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.text_reading import ScoredLine
 from charlm.run.folder import CARD
@@ -90,7 +90,7 @@ def results_as_json(subject: Subject) -> Json:
     )
     counts = baseline.counts
     return {
-        "text": f"{Path(reading.options.data).resolve().name} {reading.options.split}",
+        "text": text_of(subject),
         "state": reading.states[0],
         "n_sentences": counts.n_sentences,
         "n_tokens": counts.n_tokens,

@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -39,14 +40,9 @@ class NgramScorer:
         scores = self.model.score([list(words) for words in sentences])
         log10s = scores.log10_probs
         log_probs = np.where(np.isneginf(log10s), LOG10_ZERO, log10s) * math.log(10)
-        ends = np.cumsum([len(words) + 1 for words in sentences])
         known = scores.word_ids != UNK
-        return [
-            WordLogProbs(
-                log_probs[end - len(words) - 1 : end], known[end - len(words) - 1 : end - 1]
-            )
-            for words, end in zip(sentences, ends.tolist(), strict=True)
-        ]
+        ends = accumulate((len(words) + 1 for words in sentences), initial=0)
+        return [WordLogProbs(log_probs[i:end], known[i : end - 1]) for i, end in pairwise(ends)]
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         return None

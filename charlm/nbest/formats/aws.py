@@ -19,6 +19,7 @@ from charlm.nbest.formats.json_lists import (
     first_keys,
 )
 from charlm.nbest.formats.json_values import Json, JsonObject, said_id, scores_of, words_in
+from charlm.text.io.lines import number_in
 
 LEAST = 1e-3  # a word's confidence is printed with three digits
 
@@ -69,14 +70,11 @@ def _confidence(alternative: JsonObject, where: str) -> dict[str, float]:
         for item in items
         if isinstance(item, dict) and item.get("type") == "pronunciation"
     ]
-    try:
-        confidences = [float(each) for each in said if isinstance(each, str)]
-        if not all(0 <= each <= 1 for each in confidences):  # NaN compares false
-            raise ValueError
-    except ValueError:
+    confidences = [number_in(each) for each in said if isinstance(each, str)]
+    if not all(0 <= each <= 1 for each in confidences):  # NaN compares false
         raise DataError(
             f"{where}: found a 'confidence' that is none; expected a number from 0 to 1, as text"
-        ) from None
+        )
     if len(confidences) < len(said):
         return {}
     return {"confidence": sum(log(max(each, LEAST)) for each in confidences)}

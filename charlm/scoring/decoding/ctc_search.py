@@ -8,7 +8,7 @@ that its letters may become. The model steps all prefixes of a beam together.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, NamedTuple
@@ -315,13 +315,11 @@ class _Search:
 
 def _by_state(words: Sequence[_Words]) -> list[tuple[State, list[int]]]:
     """The places of the words that share a state, so that the model can process them together."""
-    states: dict[int, State] = {}
-    places: dict[int, list[int]] = defaultdict(list)
+    shared: dict[int, tuple[State, list[int]]] = {}
     for place, each in enumerate(words):
         assert each.state is not None
-        states[id(each.state)] = each.state
-        places[id(each.state)].append(place)
-    return [(states[number], found) for number, found in places.items()]
+        shared.setdefault(id(each.state), (each.state, []))[1].append(place)
+    return list(shared.values())
 
 
 def _joined(each: _Beginning) -> str:

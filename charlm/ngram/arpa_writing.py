@@ -37,8 +37,7 @@ def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz")
     """
     require_arpa_words(model.words, source=model.source)
     with packed_write(path, through_links=True) as file:
-        for block in arpa_blocks(model, start=start):
-            file.write(block)
+        file.writelines(arpa_blocks(model, start=start))
 
 
 def arpa_bytes(model: BackoffModel) -> int:

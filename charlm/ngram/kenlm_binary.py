@@ -62,8 +62,7 @@ def write_binary(model: BackoffModel, path: str | Path, *, tool: Path) -> None:
     """
     require_arpa_words(model.words, source=model.source)
     with scratch_file(working_folder_of(path)) as arpa:
-        for block in arpa_blocks(model):
-            arpa.write(block)
+        arpa.writelines(arpa_blocks(model))
         convert_to_binary(arpa, path, tool=tool)
 
 

@@ -245,6 +245,12 @@ def test_a_variant_leaves_its_parent_as_it_was() -> None:
         ("miyamoto-gated", "did you mean miyamoto-gate? "),
         ("transformer", ""),
         ("botha", "did you mean mlbl? "),
+        ("mogrifier", "did you mean mogrifier-modern? "),
+        (
+            "melis",
+            "did you mean char-modern, word-char-modern, word-ngram-modern, mixture-modern or "
+            "another? ",
+        ),
         ("mlp", "did you mean char-small-mlp, char-large-mlp? "),
         (
             "kim",

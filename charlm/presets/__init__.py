@@ -21,7 +21,7 @@ PAPERS: dict[str, dict[str, Settings]] = {
     "Koehn's chapter on neural language models": KOEHN,
     "Zaremba et al. (2014), Recurrent neural network regularization": ZAREMBA,
     "Botha & Blunsom (2014), Compositional morphology": BOTHA,
-    "Merity et al. (2018), Melis et al. (2018), with characters": MODERN,
+    "Merity et al., Melis et al. (2018, 2020), with characters": MODERN,
 }
 MOST_NAMED = 4  # in a message
 PRESETS: dict[str, Settings] = {

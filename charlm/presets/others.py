@@ -1,8 +1,8 @@
 """Zaremba et al. (2014), Botha & Blunsom (2014), and modern models with what was learnt since.
 
 The modern models have a single layer as tuned by Melis et al. (2018), with the penalties and
-averages of AWD-LSTM (Merity et al., 2018). Those for a CPU have one softmax, those for a GPU a
-mixture of softmaxes.
+averages of AWD-LSTM (Merity et al., 2018). Those for a CPU have one softmax, or learn a mixture of
+softmaxes by a sample of the words; those for a GPU have a mixture over all.
 """
 
 from charlm.presets.kim import CHAR_SMALL, WORD_LARGE, WORD_SMALL

@@ -102,7 +102,7 @@ MODELS = {
     "bigram": merged(parts("nnlm-5gram"), {"context": {"order": 2}}),  # no word in its state
     "mlbl": parts("mlbl"),
     "ngrams": parts("word-ngram-modern"),
-    "mixture": parts("mixture-modern"),
+    "mixture": parts("mogrifier-modern"),
     "mixture-untied": parts("char-modern"),
 }
 

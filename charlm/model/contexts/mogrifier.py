@@ -4,7 +4,6 @@ from typing import Annotated
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Times, drawn
 from charlm.model.contexts.stacked_context import StackedContext
@@ -39,13 +38,19 @@ class MogrifierCell(Cell):
         """The gates' matrix on h."""
         return [self.weight_hh_l0]
 
+    def whole_matrices(self) -> list[Tensor]:
+        """The gates' matrix on x, and those of the rounds."""
+        return [self.weight_ih_l0, *self.narrow, *self.broad]
+
     def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
         h_BH, c_BH = state
         pair = [x_BG, h_BH]
-        for number, (narrow, broad) in enumerate(zip(self.narrow, self.broad, strict=True)):
-            read = functional.linear(pair[1 - number % 2], narrow)
-            pair[number % 2] = 2 * torch.sigmoid(functional.linear(read, broad)) * pair[number % 2]
-        sums_BG = functional.linear(pair[0], self.weight_ih_l0, self.bias_ih_l0) + times(0, pair[1])
+        rounds = len(self.narrow)
+        for number in range(rounds):
+            read = times(2 + number, pair[1 - number % 2])
+            scale = 2 * torch.sigmoid(times(2 + rounds + number, read))
+            pair[number % 2] = scale * pair[number % 2]
+        sums_BG = times(1, pair[0]) + times(0, pair[1]) + self.bias_ih_l0
         i, f, g, o = sums_BG.to(c_BH.dtype).chunk(4, dim=-1)
         c_BH = torch.sigmoid(f + self.forget_bias) * c_BH + torch.sigmoid(i) * drop(torch.tanh(g))
         return torch.sigmoid(o) * torch.tanh(c_BH), c_BH

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from charlm.model.kernels import bf16_lstm
 from charlm.model.kernels.masked_lstm import masked_lstm
+from charlm.model.kernels.step_product import StepProduct
 from charlm.model.kernels.tiles import is_bf16_on_cpu
 from charlm.settings import Meaning
 
@@ -105,6 +106,10 @@ class Cell(nn.Module, ABC):
     def matrices(self) -> Sequence[Tensor]:
         """The matrices that are multiplied with the state within a step."""
 
+    def whole_matrices(self) -> Sequence[Tensor]:
+        """Further matrices of a step, numbered after these, which weight drop leaves alone."""
+        return ()
+
     @abstractmethod
     def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
         """The next state. `times(k, h)` is matrix k times h; `drop` masks a candidate."""
@@ -119,11 +124,15 @@ def run_cell(
     training a number of the state keeps its old value with the given probability, in evaluation it
     takes the expectation; the output is computed from the memory before its zoneout.
     """
-    thinned = (_thinned(m, noise.weight_drop, cell.training) for m in cell.matrices())
-    matrices = [_as_multiplied(m) for m in thinned]
+    thinned = [_thinned(m, noise.weight_drop, cell.training) for m in cell.matrices()]
+    n_steps, n_streams, _ = x_TBE.shape
+    products = [
+        StepProduct(_as_multiplied(matrix), n_steps=n_steps, n_streams=n_streams)
+        for matrix in (*thinned, *cell.whole_matrices())
+    ]
 
     def times(number: int, h_BH: Tensor) -> Tensor:
-        product_BG = functional.linear(h_BH, matrices[number])
+        product_BG = products[number](h_BH)
         return cell.norms[number](product_BG) if len(cell.norms) else product_BG
 
     def drop(candidate_BH: Tensor) -> Tensor:

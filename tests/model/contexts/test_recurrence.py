@@ -118,10 +118,11 @@ def test_in_evaluation_zoneout_is_the_expectation_at_every_step(
 def without_candidate(context: Context, state: State, x: torch.Tensor) -> torch.Tensor:
     """The last leaf of a state after a step whose candidate is 0: an LSTM's memory, else h."""
     cell = context.layers[0]
+    matrices = [*cell.matrices(), *cell.whole_matrices()]
     return cell.step(
         cell.project(x)[0],
         state[0],
-        times=lambda number, h: torch.nn.functional.linear(h, cell.matrices()[number]),
+        times=lambda number, h: torch.nn.functional.linear(h, matrices[number]),
         drop=torch.zeros_like,
     )[-1]
 

@@ -71,11 +71,13 @@ def _roomy(number: int) -> int:
 
 
 class FormTable:
-    """Spellings by row; row r is the form with id `first_id` + r."""
+    """Spellings by row; row r is the form with id `ids[r]`, or r where none are given."""
 
-    def __init__(self, inventory: Inventory, forms: Sequence[str], *, first_id: int = 0) -> None:
-        self.n_words = inventory.n_words
-        self.first_id = first_id
+    def __init__(
+        self, inventory: Inventory, forms: Sequence[str], *, ids: npt.ArrayLike | None = None
+    ) -> None:
+        own = np.arange(len(forms)) if ids is None else np.asarray(ids)
+        self._words = np.where(own < inventory.n_words, own, UNK).astype(np.int64)
         self._letters = _Lists([inventory.spelling(form) for form in forms])
         self.lengths = self._letters.lengths
         self._morphs: _Lists | None = None
@@ -87,10 +89,8 @@ class FormTable:
 
     def forms(self, rows: npt.NDArray[np.integer]) -> Forms:
         """The forms of these rows, in this order."""
-        ids = rows + self.first_id
-        words = np.where(ids < self.n_words, ids, UNK)
         return Forms(
-            torch.from_numpy(words.astype(np.int64)),
+            torch.from_numpy(self._words[rows]),
             self._letters.padded(rows),
             None if self._morphs is None else self._morphs.padded(rows),
         )

@@ -61,11 +61,11 @@ def test_a_form_behind_the_vocabulary_is_unk_with_its_own_spelling(small: Invent
     assert letters[1] == [WORD_START, A, A, A, A, WORD_END]  # read up to the fourth letter
 
 
-def test_a_table_of_further_spellings_starts_at_its_first_id(small: Inventory) -> None:
-    table = FormTable(small, ["ca", "b"], first_id=small.n_words)
+def test_a_table_of_further_spellings_knows_which_of_them_are_words(small: Inventory) -> None:
+    table = FormTable(small, ["ca", "b"], ids=[small.n_words, 3])
     assert len(table) == 2
     assert rows_of(table, 1, 0) == (
-        [UNK, UNK],
+        [3, UNK],
         [[WORD_START, B, WORD_END, 0], [WORD_START, C, A, WORD_END]],
     )
 
@@ -101,7 +101,7 @@ def test_each_row_has_its_set_of_morphs_padded_with_0(segmented: Inventory) -> N
 
 
 def test_rows_without_any_morph_are_padding(segmented: Inventory) -> None:
-    forms = FormTable(segmented, [""], first_id=segmented.n_words).forms(np.array([0, 0]))
+    forms = FormTable(segmented, [""], ids=[segmented.n_words]).forms(np.array([0, 0]))
     assert forms.morphs_NM is not None
     assert forms.morphs_NM.tolist() == [[0], [0]]
 

@@ -198,13 +198,10 @@ class Vectors:
     def _encoded(self, forms: Sequence[str], numbers: Ids) -> dict[str, Tensor]:
         encoder = self.run.model.encoder.eval()
         device = next(encoder.parameters()).device
-        n_words = self.run.inventory.n_words
         # Of these forms alone: a table of the vocabulary takes seconds where words are many.
-        table = FormTable(self.run.inventory, forms, first_id=n_words)
+        table = FormTable(self.run.inventory, forms, ids=numbers)
         blocks: list[dict[str, Tensor]] = []
         for part in form_slices(table.lengths):
-            words_N = torch.from_numpy(numbers[part])
-            batch = table.forms(np.arange(part.start, part.stop))._replace(words_N=words_N)
-            taps = encoder.taps(batch.to(device))
+            taps = encoder.taps(table.forms(np.arange(part.start, part.stop)).to(device))
             blocks.append({tap: each.flatten(1).float().cpu() for tap, each in taps.items()})
         return {tap: torch.cat([block[tap] for block in blocks]) for tap in blocks[0]}

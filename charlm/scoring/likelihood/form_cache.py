@@ -125,19 +125,14 @@ class FormCache:
         known = [self.inventory.words[i] for i in form_ids[:n_known].tolist()]
         spelled = [self.form_ids.spellings[i - n_words] for i in form_ids[n_known:].tolist()]
         blocks = []
-        # A table numbers its rows from one id on, so the encoder must be told which word a row is.
-        for first, forms in ((0, known), (n_words, spelled)):
-            if forms:
-                table = FormTable(self.inventory, forms, first_id=first)
-                ids = torch.from_numpy(form_ids[:n_known].astype(np.int64))
-                for part in form_slices(table.lengths):
-                    inputs = table.forms(np.arange(part.start, part.stop))
-                    if first == 0:
-                        inputs = inputs._replace(words_N=ids[part])
-                    vectors_NE = model.encoder(inputs.to(self.device))
-                    if self.keeps_products:
-                        vectors_NE = model.context.project(vectors_NE)
-                    blocks.append(vectors_NE)
+        for forms, ids in ((known, form_ids[:n_known]), (spelled, form_ids[n_known:])):
+            table = FormTable(self.inventory, forms, ids=ids)
+            for part in form_slices(table.lengths):
+                inputs = table.forms(np.arange(part.start, part.stop))
+                vectors_NE = model.encoder(inputs.to(self.device))
+                if self.keeps_products:
+                    vectors_NE = model.context.project(vectors_NE)
+                blocks.append(vectors_NE)
         return torch.cat(blocks)
 
     def _on_device(self, rows: npt.NDArray[np.int64]) -> Tensor:

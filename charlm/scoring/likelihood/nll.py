@@ -65,7 +65,7 @@ class FormRows(ABC):
         known = distinct[:n_known].astype(np.int64)
         parts = [self._of_words(known)] if n_known or not new else []
         if new:
-            table = FormTable(self.inventory, new, first_id=n_words)
+            table = FormTable(self.inventory, new, ids=distinct[n_known:])
             parts.append(self._encode(table, np.arange(len(table))))
         vectors_NE = torch.cat(parts) if len(parts) > 1 else parts[0]
         places = where.reshape(form_ids.shape).astype(np.int64)

@@ -260,7 +260,7 @@ def slow_neighbours(run: LoadedRun, form: str, *, at: str) -> list[tuple[str, fl
     """All words but three by their cosine, one form at a time, in float64."""
 
     def vector(spelling: str) -> np.ndarray:
-        table = FormTable(run.inventory, [spelling], first_id=run.inventory.n_words)
+        table = FormTable(run.inventory, [spelling], ids=[run.inventory.n_words])
         with torch.no_grad():
             return run.model.encoder.taps(table.forms(np.array([0])))[at][0].double().numpy()
 

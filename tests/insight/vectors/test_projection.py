@@ -125,7 +125,7 @@ def test_ngrams_of_the_most_words_come_first_and_the_rest_is_counted(
 
 def test_the_map_of_words_holds_directions_of_the_tap_asked_for(run: LoadedRun) -> None:
     found = word_map(run, at="char-cnn")
-    table = FormTable(run.inventory, run.inventory.words[2:], first_id=2)
+    table = FormTable(run.inventory, run.inventory.words[2:], ids=range(2, run.inventory.n_words))
     with torch.no_grad():
         taps = run.model.encoder.eval().taps(table.forms(np.arange(len(table))))
     vectors = taps["char-cnn"].numpy()

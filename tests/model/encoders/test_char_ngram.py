@@ -48,7 +48,7 @@ def letters() -> Inventory:
 
 
 def forms_of(inventory: Inventory, spellings: Sequence[str]) -> Forms:
-    table = FormTable(inventory, spellings, first_id=inventory.n_words)
+    table = FormTable(inventory, spellings, ids=[inventory.n_words] * len(spellings))
     return table.forms(torch.arange(len(spellings)).numpy())
 
 

@@ -45,7 +45,7 @@ def model(inventory: Inventory) -> LanguageModel:
 def alone(model: LanguageModel, inventory: Inventory, word: str) -> torch.Tensor:
     number = inventory.word_ids.get(word, inventory.n_words)
     form = word.removeprefix("<unk>:")
-    table = FormTable(inventory, [form], first_id=number)
+    table = FormTable(inventory, [form], ids=[number])
     with torch.no_grad():
         return model.context.project(model.encoder(table.forms(np.arange(1))))[0]
 

@@ -78,7 +78,7 @@ def one_by_one(
         as_unk = fed >= inventory.n_words and not vectors.by_spelling
         number, form = (UNK, "<unk>") if as_unk else (int(fed), forms[fed])
         with torch.no_grad():
-            x_NE = model.encoder(FormTable(inventory, [form], first_id=number).forms(np.arange(1)))
+            x_NE = model.encoder(FormTable(inventory, [form], ids=[number]).forms(np.arange(1)))
             h_TBH, state = model.context(x_NE[None], state)
             log_probs_NV = model.output.log_probs(h_TBH[0])
         word = predicted if predicted < inventory.n_words else UNK

@@ -69,14 +69,13 @@ class CharLSTM(Encoder):
         turned_NL = letters_NL.gather(1, (lengths_N[:, None] - 1 - places_L).clamp(min=0))
         # In an export to ONNX lengths are not known yet; on a GPU the host would have to wait.
         if torch.compiler.is_exporting() or lengths_N.is_cuda:
-            return self._last_states(letters_NL, turned_NL, lengths_N, letters_NL.shape[1])
+            return self._last_states(letters_NL, turned_NL, lengths_N)
         order_N = torch.argsort(lengths_N, stable=True)
         states = []
         for rows in order_N.tensor_split(min(N_BUCKETS, len(order_N))):
             longest = int(lengths_N[rows[-1]])
-            states.append(
-                self._last_states(letters_NL[rows], turned_NL[rows], lengths_N[rows], longest)
-            )
+            read, turned = letters_NL[rows, :longest], turned_NL[rows, :longest]
+            states.append(self._last_states(read, turned, lengths_N[rows]))
         return torch.cat(states)[torch.argsort(order_N)]
 
     def _spelled(self, forms: Forms) -> tuple[Tensor, Tensor]:
@@ -86,14 +85,12 @@ class CharLSTM(Encoder):
             return forms.letters_NL, lengths_N.clamp(min=1)
         return forms.letters_NL[:, 1:], (lengths_N - 2).clamp(min=1)
 
-    def _last_states(
-        self, letters_NL: Tensor, turned_NL: Tensor, lengths_N: Tensor, longest: int
-    ) -> Tensor:
+    def _last_states(self, letters_NL: Tensor, turned_NL: Tensor, lengths_N: Tensor) -> Tensor:
         """Both directions' states after a form's last letter, (N, 2H)."""
         places_N = torch.arange(lengths_N.shape[0], device=lengths_N.device)
         states = []
         for direction, read_NL in enumerate((letters_NL, turned_NL)):
-            x_NLE = self.letters[direction % len(self.letters)](read_NL[:, :longest])
+            x_NLE = self.letters[direction % len(self.letters)](read_NL)
             h_LNH, _ = self.readers[direction](x_NLE.transpose(0, 1))
             states.append(h_LNH[lengths_N - 1, places_N])
         return torch.cat(states, dim=1)

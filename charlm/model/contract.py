@@ -1,7 +1,6 @@
 """The contracts of encoders, contexts and outputs; the tests check them for each listed part.
 
-The base classes state the contracts, and a part documents a method only where it adds to them. The
-only shared code is that of encoders within an encoder.
+The base classes state the contracts, and a part documents a method only where it adds to them.
 """
 
 from abc import ABC, abstractmethod

@@ -28,8 +28,7 @@ from charlm.scoring.likelihood.nll import (
     Nlls,
     UncachedVectors,
 )
-from charlm.scoring.likelihood.streams import as_words
-from charlm.text.corpus.tokens import END
+from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -113,32 +112,32 @@ class AdaptiveReader:
         Raises:
             ConfigError: the steps are so large that the weights are no longer finite.
         """
-        inputs = np.concatenate([np.array([END], np.int32), ids[:-1]])
+        stream = Streams(ids, n_streams=1)
         # A single array: keeping one small tensor per segment, between large ones that are freed,
         # made memory grow by a megabyte per segment.
         nlls = np.empty(len(ids), np.float32)
         state = detached(state)  # a learned start stays as trained: the squares say nothing of it
         for first in range(0, len(ids), self._at_once):
-            part = slice(first, first + self._at_once)
-            nll_N, state = self._chunk(inputs[part], ids[part], spellings=spellings, state=state)
+            last = first + self._at_once
+            nll_N, state = self._chunk(*stream.chunk(first, last), spellings=spellings, state=state)
             if self.weights is not None and not bool(nll_N.isfinite().all()):
                 rates = self.adaptation.rates
                 raise ConfigError(
                     f"--adapt: steps of rate {rates.rate:g} leave no numbers after some text; "
                     "expected a smaller one; give --adapt-rates rate=NUMBER"
                 )
-            nlls[part] = nll_N.float().cpu().numpy()
+            nlls[first:last] = nll_N.float().cpu().numpy()
         return nlls, state
 
     def _chunk(
         self, inputs: Ids, targets: Ids, *, spellings: Sequence[str], state: State
     ) -> tuple[Tensor, State]:
         model, device = self.model, next(self.model.parameters()).device
-        words = torch.from_numpy(as_words(targets, self.inventory.n_words)).to(device)
+        words = torch.from_numpy(as_words(targets[:, 0], self.inventory.n_words)).to(device)
         # cuDNN computes no gradients of a recurrence in evaluation mode.
         plain = torch.backends.cudnn.flags(enabled=False) if self.weights else nullcontext()
         with torch.set_grad_enabled(self.weights is not None), plain:
-            h_TBH, state = model.context(self.vectors_of(inputs[:, None], spellings), state)
+            h_TBH, state = model.context(self.vectors_of(inputs, spellings), state)
             h_NH = h_TBH.flatten(0, 1)
             nll_N = model.output.nll(h_NH, words)
             if self.weights is not None:

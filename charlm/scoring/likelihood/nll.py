@@ -201,11 +201,10 @@ def continued_nll(
     `</s>` is fed in first: `state` is the initial one, or has read all but the end of the sentence
     before.
     """
-    inputs = np.concatenate([np.array([END], np.int32), ids[:-1]])
+    stream = Streams(ids, n_streams=1)
     pieces = []
     for first in range(0, len(ids), vectors.positions_at_once):
-        part = slice(first, first + vectors.positions_at_once)
-        chunk = (inputs[part, None], ids[part, None])
+        chunk = stream.chunk(first, first + vectors.positions_at_once)
         nll, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
         pieces.append(nll[:, 0])
     return np.concatenate(pieces), state

@@ -9,7 +9,9 @@ import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -198,7 +200,8 @@ class _Step(nn.Module):
         vectors = getattr(self.output, "vectors", None)
         if isinstance(vectors, VocabularyVectors):  # composed word vectors are a constant here
             self.register_buffer("table_VE", vectors.of_all().detach().clone())
-            self.output.vectors = _Fixed(self)  # type: ignore[assignment]  # for `of_all` alone
+            fixed = SimpleNamespace(of_all=partial(self.get_buffer, "table_VE"))
+            self.output.vectors = fixed  # type: ignore[assignment]  # for `of_all` alone
         self.eval()
 
     def forward(self, x_BE: Tensor, leaves: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -206,17 +209,6 @@ class _Step(nn.Module):
         state = with_leaves(self.context.initial_state(1), list(leaves))
         h_TBH, state = self.context(x_BE[None], state)
         return (self.output.log_probs(h_TBH[0]), *state_leaves(state))
-
-
-class _Fixed:
-    """Replaces an output's `VocabularyVectors` by a constant table."""
-
-    def __init__(self, step: _Step) -> None:
-        self._step = [step]  # in a list, since as an attribute the module would contain itself
-
-    def of_all(self) -> Tensor:
-        """The vectors of all words, (V, E)."""
-        return self._step[0].get_buffer("table_VE")
 
 
 class _Encode(nn.Module):

@@ -24,6 +24,7 @@ from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import MARKS, listed_inventory, text_in
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import RUN, learned_single_sentences, load_info
+from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.text.corpus.tokens import END_WORD
@@ -217,9 +218,6 @@ def _of_ngram(
 def _of_run(
     path: str | Path, texts: Sequence[str | Path], *, options: MixOptions
 ) -> list[WordScores]:
-    # torch takes seconds to load, and files do not need it.
-    from charlm.scoring.evaluation.evaluate import evaluate
-
     is_alone = learned_single_sentences(load_info(path).settings)
     state: State = options.state or ("sentence" if is_alone else "carried")
     collector = _Collector(path)

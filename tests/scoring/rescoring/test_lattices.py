@@ -214,7 +214,7 @@ def test_recordings_of_lattices_are_counted_and_without_context_none_follows(
 def test_lattices_are_searched_in_fp32(
     lower_run: Path, lattices: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("charlm.runtime.pick_precision", lambda name, device: name)
+    monkeypatch.setattr(f"{build_scorers.__module__}.pick_precision", lambda name, device: name)
     expected = "--precision bf16: lattices are searched in fp32; expected that"
     with pytest.raises(charlm.ConfigError, match=expected):
         charlm.score(lattices, model=lower_run, precision="bf16")

@@ -7,7 +7,8 @@ difference counts only if its 95 % interval does not contain zero.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from charlm.run.history import decimals_of
+from charlm.run.folder import is_unfinished
+from charlm.run.history import decimals_of, history_of
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.notes import FEW_SENTENCES
 from charlm.scoring.evaluation.comparison.results import Pair
@@ -30,9 +31,6 @@ def verdict(
     """A sentence on each model (Kneser–Ney, the mixture, training), then one on the best two."""
     if n_sentences < FEW_SENTENCES or not members:
         return ()
-    from charlm.run.folder import is_unfinished  # needs torch; Kneser-Ney alone does without
-    from charlm.run.history import history_of
-
     sentences = []
     judged_in: dict[State, None] = {}
     for member in members:

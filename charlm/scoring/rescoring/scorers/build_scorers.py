@@ -23,6 +23,7 @@ from charlm.options import require_cpu
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import learned_unnormalised, load_info
 from charlm.run.onnx_model import OnnxModel, require_no_torch
+from charlm.runtime import pick_device, pick_precision
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights
 from charlm.scoring.rescoring.hypothesis_text import Known
@@ -366,7 +367,6 @@ def _opened(
         require_no_torch(path, replace(options, open_vocabulary=None) if is_led else options)
         return ExportedScorer(OnnxModel(path, threads=options.threads), name=name)
     from charlm.run.stored_weights import load_run
-    from charlm.runtime import pick_device
 
     run = load_run(path, device=pick_device(options.device))
     scorer = _neural(run, options, name=name)
@@ -378,7 +378,6 @@ def _opened(
 
 
 def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "NeuralScorer":
-    from charlm.runtime import pick_precision
     from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
     from charlm.scoring.likelihood.form_cache import FormCache
     from charlm.scoring.likelihood.walker import Walker

@@ -11,6 +11,7 @@ from charlm.model.build import build_model
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode, words_of
+from charlm.scoring.likelihood import nll
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 
@@ -84,6 +85,20 @@ def uniform(saved_run: SaveRun) -> Path:
 def run(saved_run: SaveRun) -> Path:
     """A run whose model distinguishes words and contexts."""
     return saved_run("random")
+
+
+@pytest.fixture
+def shapes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The shapes of all chunks that are scored."""
+    seen: list[tuple[int, int]] = []
+    original = nll.chunk_nll
+
+    def watched(vectors, chunk, **options):
+        seen.append(chunk[0].shape)
+        return original(vectors, chunk, **options)
+
+    monkeypatch.setattr(nll, "chunk_nll", watched)
+    return seen
 
 
 @pytest.fixture

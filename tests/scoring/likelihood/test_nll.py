@@ -176,20 +176,6 @@ def test_the_spelling_of_an_unknown_word_counts_only_where_it_goes_in(
     assert losses["spelling", "abba"][1] != losses["spelling", "cccc"][1]
 
 
-@pytest.fixture
-def shapes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The shapes of all chunks that are scored."""
-    seen: list[tuple[int, int]] = []
-    original = nll.chunk_nll
-
-    def watched(vectors, chunk, **options):
-        seen.append(chunk[0].shape)
-        return original(vectors, chunk, **options)
-
-    monkeypatch.setattr(nll, "chunk_nll", watched)
-    return seen
-
-
 def test_a_long_sentence_costs_neither_larger_chunks_nor_padding_of_its_batch(
     vectors: FormVectors, form_ids: FormIds, shapes: list[tuple[int, int]]
 ) -> None:

@@ -78,12 +78,9 @@ class PrefixSums:
         """The range of the sorted vocabulary whose words begin with the prefix."""
         found = self._ranges.get(prefix)
         if found is None:
-
-            def cut(word: str) -> str:
-                return word[: len(prefix)]
-
-            first = bisect_left(self._sorted, prefix, key=cut)
-            found = first, bisect_right(self._sorted, prefix, key=cut, lo=first)
+            first = bisect_left(self._sorted, prefix)
+            last = bisect_right(self._sorted, prefix, lo=first, key=lambda w: w[: len(prefix)])
+            found = first, last
             if len(self._ranges) > MOST_REMEMBERED:
                 self._ranges = {}
             self._ranges[prefix] = found

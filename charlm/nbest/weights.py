@@ -34,7 +34,7 @@ class Origin:
     seed: int
     version: str  # of charlm
     lists: Fingerprint
-    spelled: bool = False  # unknown words were scored by spelling; false if a file does not say
+    spelled: bool | None = None  # unknown words, by their spelling; None: the file does not say
     # What models knew of earlier lists; empty: nothing; None: the file does not say.
     history: str | None = None
     spelled_by: tuple[str, ...] = ()  # the scorers that spelled; empty: none, or it does not say
@@ -46,7 +46,7 @@ class Origin:
             "error": self.error,
             "seed": self.seed,
             "charlm": self.version,
-            "open_vocabulary": self.spelled,
+            **({} if self.spelled is None else {"open_vocabulary": self.spelled}),
             "lists": self.lists.to_dict(),
             **({} if self.history is None else {"history": self.history}),
             **({"spelled_by": list(self.spelled_by)} if self.spelled_by else {}),
@@ -249,10 +249,10 @@ def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
         and _is_number(tuned.get("error"))
     ):
         error = float(tuned["error"])
-        spelled, history = tuned.get("open_vocabulary", False), tuned.get("history")
+        spelled, history = tuned.get("open_vocabulary"), tuned.get("history")
         names, unknown = tuned.get("spelled_by", []), tuned.get("unknown")
         is_share = unknown is None or (_is_number(unknown) and 0 <= unknown <= 1)
-        is_whole = isinstance(spelled, bool) and isinstance(history, str | None)
+        is_whole = isinstance(spelled, bool | None) and isinstance(history, str | None)
         if is_whole and is_share and _are_names(names):
             facts = (tuned["metric"], error, tuned["seed"], tuned["charlm"], lists)
             return Origin(*facts, spelled, history, tuple(names), unknown)

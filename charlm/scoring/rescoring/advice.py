@@ -204,7 +204,8 @@ def _on_vocabulary(result: RescoringResult) -> list[str]:
         n_wins = 0  # the counts are those of the search's initial weights
     notes = []
     origin = weights.origin if weights else None
-    if origin and result.scorers and origin.spelled != bool(result.spelled):
+    # Weights of charlm 0.1 do not say whether unknown words were spelled (spelled is None).
+    if origin and result.scorers and origin.spelled is (not result.spelled):
         was, now = ("spelled", "<unk>") if origin.spelled else ("<unk>", "spelled")
         notes.append(
             f"the weights were tuned with unknown words {was}, and here they are {now}: tune "

@@ -10,7 +10,7 @@ import charlm
 from charlm.errors import ConfigError
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.scorers import FunctionScorer
-from charlm.nbest.weights import Origin, Weights, load_weights
+from charlm.nbest.weights import Origin, Weights
 from charlm.scoring.rescoring.advice import advice_on
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
@@ -91,14 +91,21 @@ def test_weights_are_used_as_they_were_tuned(
     assert f"or give {option}-vocabulary" in advice_on(other)[0]
 
 
-def test_weights_of_an_older_charlm_were_tuned_without_spelling(tmp_path: Path) -> None:
+def test_weights_of_an_older_charlm_may_have_been_tuned_with_or_without_spelling(
+    spelled_run: Path, lists: Path, tmp_path: Path
+) -> None:
     path = tuned(tmp_path, spelled=True)
     content = json.loads(path.read_text())
     assert content["tuned"].pop("open_vocabulary") is True
     path.write_text(json.dumps(content))
-    origin = load_weights(path).origin
-    assert origin is not None
-    assert not origin.spelled
+    assert written(lists, model=spelled_run, weights=path) == written(
+        lists, model=spelled_run, open_vocabulary=False
+    )
+    for said in (True, False):
+        result = charlm.score(
+            lists, model=spelled_run, weights=path, open_vocabulary=said, threads=1
+        )
+        assert "were tuned with unknown words" not in "".join(advice_on(result))
 
 
 def test_tuned_weights_say_whether_unknown_words_were_spelled(

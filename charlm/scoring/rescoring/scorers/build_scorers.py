@@ -148,10 +148,11 @@ def build_scorers(options: RescoringOptions) -> Scorers:
 def spells(options: RescoringOptions) -> bool | None:
     """Whether unknown words are spelled: as the options say, or else as in the tuning.
 
-    None: in lists, if a run has a speller.
+    None: in lists, if a run has a speller. Weights of charlm 0.1, where nothing was spelled
+    without the option, do not say.
     """
     origin = _origin(options) if options.open_vocabulary is None else None
-    return options.open_vocabulary if origin is None else origin.spelled
+    return options.open_vocabulary if origin is None else bool(origin.spelled)
 
 
 def _origin(options: RescoringOptions) -> Origin | None:

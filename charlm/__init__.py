@@ -75,8 +75,16 @@ _HOMES = {
 }
 __all__ = list(_HOMES)
 
-# Likely guesses for functions of another name: the command's name, or the American spelling.
-_GUESSES = {"eval": "evaluate", "neighbors": "neighbours", "next": "next_words", "nn": "neighbours"}
+# Likely guesses for functions of another name: the command's name, the American spelling, or the
+# name in charlm 0.1.
+_GUESSES = {
+    "build_vocabulary": "vocab",
+    "eval": "evaluate",
+    "neighbors": "neighbours",
+    "next": "next_words",
+    "nn": "neighbours",
+    "prepare": "prep",
+}
 
 
 def __getattr__(name: str) -> object:

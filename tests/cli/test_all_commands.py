@@ -299,9 +299,11 @@ def test_the_public_names_are_listed_and_others_refused() -> None:
         ("neighbors", "neighbours"),
         ("eval", "evaluate"),
         ("next", "next_words"),
+        ("prepare", "prep"),
+        ("build_vocabulary", "vocab"),
     ],
 )
-def test_a_function_is_told_to_who_types_its_command(guess: str, name: str) -> None:
+def test_a_function_is_told_to_who_types_another_name(guess: str, name: str) -> None:
     with pytest.raises(AttributeError, match=f"no attribute '{guess}'; it is charlm.{name}$"):
         getattr(charlm, guess)
 

@@ -24,12 +24,14 @@ ALWAYS_SO = (
 )
 MIXES = "charlm mix A.arpa B.arpa --text FILE --weights 0.5,0.5 --arpa OUT.arpa mixes models"
 WEIGHTS = "--weights W,W,... has the weights, in the order of the streams"
+OF_TUNE = ("--tuned", "--folds", "--restarts", "--range", "--seed", "--test-refs")
 # Options that people try and a command does not have, and what there is instead.
 GUESSED_OPTIONS = {
     "score": {
         "--tune": "is a command of its own now: charlm tune DEV --refs REFS --out weights.json "
         "finds weights, and charlm score LIST --weights weights.json takes them",
         "--serve": "is a command of its own now: charlm serve answers JSON lines",
+        **dict.fromkeys(OF_TUNE, "belongs to charlm tune, which finds the weights"),
         "--text": TEXT_ELSEWHERE,
     },
     "surprisal": {

@@ -335,6 +335,7 @@ def test_the_examples_in_the_help_work() -> None:
             "weights.json finds weights, and charlm score LIST --weights weights.json takes them\n",
         ),
         (["--serve"], 1, "charlm: --serve: is a command of its own now: charlm serve answers JSON"),
+        (["lists.tsv", "--tuned", "am"], 1, "charlm: --tuned: belongs to charlm tune, which finds"),
         (["none.tsv", "--model", "exp/first"], 1, "charlm: none.tsv: "),
         (
             ["lists.tsv", "--model", "exp/first", "--weight", "ab=1"],

@@ -21,6 +21,7 @@ from charlm.bench.bench_options import (
 from charlm.cli import output
 from charlm.cli.command import Results, command
 from charlm.cli.usage import Command
+from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:
     from charlm.bench.timing import Measured
@@ -72,7 +73,6 @@ def eval_command(options: EvalBenchOptions) -> Results:
     """
     from charlm.bench.evaluate import bench_eval
     from charlm.bench.train import OURS
-    from charlm.run.history import shown_ppl
 
     result = bench_eval(options)
     yield result

@@ -12,6 +12,7 @@ from charlm.cli import output
 from charlm.cli.command import Results, command
 from charlm.cli.perplexities import fallback_warning, shown_interval
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
+from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
@@ -109,8 +110,6 @@ def _print_systems(group: "Group", *, states: "Sequence[State]") -> None:
 
 
 def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) -> list[str]:
-    from charlm.run.history import shown_ppl
-
     row = [
         system.name,
         NOTHING if system.n_parameters is None else str(system.n_parameters),
@@ -156,8 +155,6 @@ def _print_bands(group: "Group") -> None:
 
 def _marked(ppl: float | None, band: "Band") -> str:
     """A star marks the best, and all that print as the same."""
-    from charlm.run.history import shown_ppl
-
     shown = shown_ppl(ppl)
     is_best = len(band.ppls) > 1 and ppl is not None and shown == shown_ppl(band.best)
     return shown + ("*" if is_best else " ")

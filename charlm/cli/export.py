@@ -8,6 +8,7 @@ from dataclasses import replace
 from charlm.cli import output
 from charlm.cli.command import Results, command
 from charlm.scoring.export.export_options import ExportOptions
+from charlm.text.perplexity.perplexity import shown_ppl
 
 
 @command(ExportOptions)
@@ -26,7 +27,6 @@ def export(options: ExportOptions) -> Results:
     charlm export --model exp/ptb --onnx ptb-onnx
     charlm export --model exp/ptb --page ptb.html
     """
-    from charlm.run.history import shown_ppl
     from charlm.scoring.export.export import export as run_export
     from charlm.scoring.export.onnx_export import OnnxExport
     from charlm.scoring.export.page.model_page import PageExport

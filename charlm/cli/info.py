@@ -13,6 +13,7 @@ from charlm.cli import output
 from charlm.cli.command import command
 from charlm.errors import DataError
 from charlm.insight.info_options import InfoOptions
+from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:
     from charlm.insight.info import RunFacts
@@ -108,8 +109,6 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
 
 
 def _perplexities(run: "RunFacts") -> list[tuple[str, str]]:
-    from charlm.run.history import shown_ppl
-
     rows = []
     for each in run.perplexities:
         rows.append((f"{each.split} ppl", f"{shown_ppl(each.ppl)}, as read in training"))

@@ -11,6 +11,7 @@ from charlm.cli import output
 from charlm.cli.command import Results, command
 from charlm.cli.perplexities import shown_interval
 from charlm.scoring.evaluation.mix_options import MixOptions
+from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.mix import Mixture
@@ -45,8 +46,6 @@ def mix(options: MixOptions) -> Results:
 
 
 def _print(result: "Mixture") -> None:
-    from charlm.run.history import shown_ppl
-
     mixtures = [result.mixture, *([result.gain.without] if result.gain else [])]
     weights = [*(f"{each.weight:.4f}" for each in result.streams), *("-" for _ in mixtures)]
     rows = [
@@ -64,8 +63,6 @@ def _print(result: "Mixture") -> None:
 
 def _print_bands(result: "Mixture") -> None:
     """One row for each model, since names may be long, and there are few bands."""
-    from charlm.run.history import shown_ppl
-
     output.write("\nppl by how often the predicted word stands in train.txt")
     names = [each.source for each in (*result.streams, result.mixture)]
     rows = [
@@ -120,8 +117,6 @@ def _remarks(result: "Mixture") -> list[str]:
 
 
 def _remarks_on_arpa(result: "Mixture") -> list[str]:
-    from charlm.run.history import shown_ppl
-
     if result.arpa is None:
         return []
     sizes = " + ".join(f"{size:,}" for size in result.arpa.sizes)

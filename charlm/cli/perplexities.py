@@ -13,6 +13,7 @@ from charlm.cli import output
 from charlm.cli.output import counted
 from charlm.errors import ConfigError, first_few
 from charlm.options import Opt
+from charlm.text.perplexity.perplexity import MANY, MOST_DECIMALS, shown_ppl
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
@@ -105,8 +106,6 @@ def printers(
 
 def _block(result: "Evaluation", *, has_srilms_line: bool) -> str:
     """The further perplexities side by side with their denominators, and the signatures."""
-    from charlm.run.history import shown_ppl
-
     counts, first = result.counts, next(iter(result.by_state.values()))
     tokens = (
         f"{counted(first.n_tokens, 'word')}, without <s> and </s>"
@@ -210,8 +209,6 @@ def _spelled(spelling: "Spelling", *, obstacle: str | None) -> str:
 
 def shown_interval(difference: "Difference") -> list[str]:
     """The difference and its ends, with two significant digits each, also of the width."""
-    from charlm.run.history import MANY, shown_ppl
-
     ppl, low, high = difference.ppl, difference.low, difference.high
     if ppl is None or low is None or high is None or max(map(abs, (ppl, low, high))) >= MANY:
         return [shown_ppl(each) for each in (ppl, low, high)]
@@ -221,8 +218,6 @@ def shown_interval(difference: "Difference") -> list[str]:
 
 def _decimals(value: float) -> int:
     """The number of decimals that show two significant digits of a number."""
-    from charlm.run.history import MOST_DECIMALS
-
     wanted = 1 - math.floor(math.log10(abs(value))) if value else 0
     return min(max(wanted, LEAST_DECIMALS), MOST_DECIMALS)
 

@@ -10,6 +10,7 @@ from charlm.errors import ConfigError
 from charlm.options import Opt
 from charlm.scoring.evaluation.comparison.across import Table, TableCell, TableOptions
 from charlm.scoring.evaluation.comparison.across import table as across
+from charlm.text.perplexity.perplexity import decimals_of, shown_ppl
 
 NOTHING = "-"
 SIZES = (
@@ -86,8 +87,6 @@ def _rows(found: Table) -> Iterator[tuple[str, list[TableCell | None]]]:
 
 
 def _ppl(cell: TableCell | None) -> str:
-    from charlm.run.history import shown_ppl
-
     return NOTHING if cell is None else shown_ppl(cell.ppl)
 
 
@@ -101,8 +100,6 @@ def _percent(cell: TableCell | None) -> str:
 
 def _signed(cell: TableCell) -> list[str]:
     """The change and the ends of its interval: no end is shown as 0 that is none."""
-    from charlm.run.history import decimals_of
-
     ends = [end for end in (cell.low, cell.high) if end is not None]
     decimals = decimals_of(ends, least=1)
     return [f"{value:+z.{decimals}f}" for value in (cell.percent, *ends)]

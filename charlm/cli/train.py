@@ -12,6 +12,7 @@ from charlm.cli.boundary import error_line
 from charlm.cli.command import command
 from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.cli.signals import EndedBySignal, StopRequest, outlive_closed_pipes
+from charlm.text.perplexity.perplexity import shown_ppl
 from charlm.training.train_options import TrainOptions
 
 if TYPE_CHECKING:
@@ -83,8 +84,6 @@ def _tell(result: "TrainResult", *, as_json: bool) -> None:
         output.write(_stopped(result, by="--max-time"))
         output.say("go on with --resume")
     if result.valid_ppl is not None:
-        from charlm.run.history import shown_ppl
-
         output.write(f"best valid ppl {shown_ppl(result.valid_ppl)} (epoch {result.best_epoch})")
 
 
@@ -168,7 +167,7 @@ class ProgressBar:
         self.progress.update(self.task, completed=position.step, description=described, speed=speed)
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
-        from charlm.run.history import PRETRAINING, shown_ppl, total_seconds
+        from charlm.run.history import PRETRAINING, total_seconds
 
         # The best of these gives way to the first epoch of both sides, also to a worse one.
         phase = "  pre-training" if record.get(PRETRAINING) else ""

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from charlm.run.folder import CARD, RunInfo, is_by_sentence
-from charlm.run.history import PRETRAINING, best_record, shown_ppl, total_seconds
+from charlm.run.history import PRETRAINING, best_record, total_seconds
 from charlm.run.stored_weights import kept_ppl
 from charlm.text.io.files import write_bytes
+from charlm.text.perplexity.perplexity import shown_ppl
 from charlm.text.vocabulary.vocabulary import Inventory
 
 

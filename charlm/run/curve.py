@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from charlm.run.fonts import drawable, fonts_for
-from charlm.run.history import best_record, shown_ppl
+from charlm.run.history import best_record
 from charlm.text.io.files import write_bytes
+from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,7 @@
 """The records of a training's epochs in log.jsonl, and the figures derived from them."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,6 @@ from charlm.text.io.lines import read_lines
 FIELDS = {"epoch": int, "train_ppl": float, "valid_ppl": float, "n_tokens": int, "seconds": float}
 PERPLEXITIES = ("train_ppl", "valid_ppl")
 MOST = 1e100  # of other numbers, so that sums over epochs stay finite
-MANY = 1e7  # perplexities from here on are shown with an exponent; no vocabulary is as large
-MOST_DECIMALS = 6  # of a difference: what is below is rounding
 WARNING = "warning"  # text; something went wrong in the epoch, but training continued
 PRETRAINING = "pretraining"  # 1 in the record of an epoch that trained one side of a mixture only
 VALIDATION = "validation_seconds"  # missing in older records
@@ -75,20 +73,6 @@ def best_record(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
     the complete model.
     """
     return min(history, key=lambda record: (record.get(PRETRAINING, 0), record["valid_ppl"]))
-
-
-def shown_ppl(ppl: float | None) -> str:
-    """A perplexity, or a difference of two, with two decimals; huge ones as 1.76e+211."""
-    if ppl is None:
-        return "undefined"
-    return f"{ppl:.2f}" if abs(ppl) < MANY else f"{ppl:.2e}"
-
-
-def decimals_of(values: Iterable[float], *, least: int) -> int:
-    """How many decimals show none of the values as 0 that is not."""
-    smallest = min((abs(value) for value in values if value), default=1.0)
-    wanted = (n for n in range(least, MOST_DECIMALS) if smallest >= 0.5 / 10**n)
-    return next(wanted, MOST_DECIMALS)
 
 
 def total_seconds(history: Sequence[dict[str, Any]]) -> float:

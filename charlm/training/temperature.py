@@ -16,9 +16,9 @@ from torch import Tensor
 from charlm.model.contract import Output
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL
-from charlm.run.history import shown_ppl
 from charlm.run.stored_weights import load_run, read_tensors, save_best
 from charlm.scoring.likelihood.nll import Nlls, validation_perplexity
+from charlm.text.perplexity.perplexity import shown_ppl
 from charlm.text.vocabulary.encoding import Ids
 from charlm.training.loop.trainer import Trainer
 from charlm.training.loop.validation import validation_chunks

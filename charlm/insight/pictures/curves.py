@@ -16,8 +16,9 @@ from charlm.insight.pictures.canvas import (
 )
 from charlm.insight.pictures.subject import Subject
 from charlm.run.curve import TRAINING, plain_numbers
-from charlm.run.history import best_record, shown_ppl
+from charlm.run.history import best_record
 from charlm.scoring.evaluation.comparison.runs import Contender
+from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

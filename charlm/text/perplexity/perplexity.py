@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+MANY = 1e7  # perplexities from here on are shown with an exponent; no vocabulary is as large
+MOST_DECIMALS = 6  # of a difference: what is below is rounding
+
 
 @dataclass(frozen=True)
 class Counts(Additive):
@@ -170,6 +173,20 @@ def _perplexity(log10_prob: float, n_tokens: int) -> float | None:
 
 def _bits(log10_prob: float, n_units: int) -> float | None:
     return -log10_prob * math.log2(10) / n_units if n_units else None
+
+
+def shown_ppl(ppl: float | None) -> str:
+    """A perplexity, or a difference of two, with two decimals; huge ones as 1.76e+211."""
+    if ppl is None:
+        return "undefined"
+    return f"{ppl:.2f}" if abs(ppl) < MANY else f"{ppl:.2e}"
+
+
+def decimals_of(values: Iterable[float], *, least: int) -> int:
+    """How many decimals show none of the values as 0 that is not."""
+    smallest = min((abs(value) for value in values if value), default=1.0)
+    wanted = (n for n in range(least, MOST_DECIMALS) if smallest >= 0.5 / 10**n)
+    return next(wanted, MOST_DECIMALS)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from charlm.text.perplexity.perplexity import (
     ScoredSentence,
     counts_of,
     log10_sums,
+    shown_ppl,
 )
 
 # "a b" and "zz", of which zz is unknown: 3 words, 2 sentences, 5 tokens.
@@ -130,3 +131,18 @@ def test_an_evaluation_is_one_flat_object_of_json() -> None:
 
 def test_a_share_of_nothing_is_zero() -> None:
     assert (share(1, 4), share(0, 0)) == (0.25, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("ppl", "shown"),
+    [
+        (77.8, "77.80"),
+        (9_999_999.0, "9999999.00"),
+        (1e7, "1.00e+07"),
+        (1.76381e211, "1.76e+211"),  # two decimals would take 215 characters
+        (-2.5e80, "-2.50e+80"),
+        (None, "undefined"),
+    ],
+)
+def test_a_perplexity_is_as_long_as_it_can_be_read(ppl: float | None, shown: str) -> None:
+    assert shown_ppl(ppl) == shown

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from charlm.run.folder import is_unfinished
-from charlm.run.history import decimals_of, history_of
+from charlm.run.history import history_of
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.notes import FEW_SENTENCES
 from charlm.scoring.evaluation.comparison.results import Pair
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
+from charlm.text.perplexity.perplexity import decimals_of
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender

@@ -21,7 +21,7 @@ from charlm.ngram.arpa_reading import read_arpa_head
 from charlm.ngram.backoff import TokenScores, require_probabilities
 from charlm.ngram.word_ids import MARKS, UNK, WordIds
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
-from charlm.text.io.files import COMPRESSED, name_in_utf8, open_bytes
+from charlm.text.io.files import is_compressed, name_in_utf8, open_bytes
 from charlm.text.perplexity.score_streams import KENLM_NOTHING
 
 HOW_TO_GET_IT = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
@@ -29,7 +29,6 @@ BINARY_MAGIC = b"mmap lm http://kheafield.com/code"
 LEAST_ORDER = 2  # KenLM refuses unigram models
 LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
 MOST_PACKED = 1100  # the most that gzip packs into a byte, and a little more
-MAGIC_BYTES = 6
 ROUNDING = 1e-5  # log10; its sums are in fp32
 STDERR = 2  # C++ knows nothing of sys.stderr
 # `Cannot read model 'a' (FILE.cc:65 in void lm::f() threw FormatLoadException because `i != 1'. `
@@ -131,9 +130,7 @@ def _check_claims(path: Path, sizes: Sequence[int]) -> None:
     """Check a file before KenLM, which allocates memory before it reads, loads it."""
     if len(sizes) < LEAST_ORDER:
         raise DataError(f"{path}: order 1; KenLM expects 2 or more; use --engine charlm")
-    with open(path, "rb") as file:
-        is_packed = any(map(file.read(MAGIC_BYTES).startswith, COMPRESSED))
-    n_bytes = path.stat().st_size * (MOST_PACKED if is_packed else 1)
+    n_bytes = path.stat().st_size * (MOST_PACKED if is_compressed(path) else 1)
     if sum(sizes) * LINE_BYTES > n_bytes:
         raise DataError(
             f"{path}: the header claims {sum(sizes)} n-grams; expected at most "

@@ -23,7 +23,7 @@ from typing import IO, Any, NoReturn, cast
 from charlm.errors import DataError, ProcessError
 from charlm.text.corpus.line_blocks import read_range
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.io.files import COMPRESSED, display_name
+from charlm.text.io.files import display_name, is_compressed
 from charlm.text.io.lines import LONGEST
 
 LEAST_BYTES = 50_000_000  # of a smaller text one process has read much when others have started
@@ -43,14 +43,10 @@ def n_readers(path: str | Path, *, threads: int | None = None) -> int:
 
     Pipes and compressed texts can only be read from the start.
     """
-    if str(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < LEAST_BYTES:
+    size = Path(path).stat().st_size if str(path) != "-" and Path(path).is_file() else 0
+    if size < LEAST_BYTES or is_compressed(path):
         return 1
-    with open(path, "rb") as file:
-        head = file.read(6)
-    if any(head.startswith(magic) for magic in COMPRESSED):
-        return 1
-    n_ranges = -(-Path(path).stat().st_size // RANGE_BYTES)
-    return min(threads or _n_cores(), n_ranges, MOST_READERS)
+    return min(threads or _n_cores(), -(-size // RANGE_BYTES), MOST_READERS)
 
 
 def _n_cores() -> int:

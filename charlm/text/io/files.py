@@ -37,7 +37,7 @@ STREAMS |= {
     for level in range(1, 10)
     for block in (b"1A", b"\x17r")
 }
-COMPRESSED = (GZIP, *STREAMS)
+MAGIC_BYTES = 6
 PACKED_BLOCK = 1 << 16  # bytes that are read at once
 GZIP_LEVEL = 6  # the default of the program gzip
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -71,6 +71,12 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
         raise DataError(f"{path}: no such file; expected a text")
     with open(path, "rb") as raw:
         yield from _decompressed(_watched(raw, digest), display_name(path))
+
+
+def is_compressed(path: str | Path) -> bool:
+    """Whether a file begins as gz, bz2 or xz do."""
+    with open(path, "rb") as file:
+        return file.read(MAGIC_BYTES).startswith((GZIP, *STREAMS))
 
 
 @contextmanager
@@ -121,7 +127,7 @@ class _Hashing(io.RawIOBase):
 
 
 def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
-    head = cast(Any, raw).peek(6)[:6]
+    head = cast(Any, raw).peek(MAGIC_BYTES)[:MAGIC_BYTES]
     for magic, kind, unpack in OTHERWISE_PACKED.values():
         if head.startswith(magic):
             raise DataError(

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from charlm.errors import CharlmError, ConfigError
 from charlm.nbest.format import Format, Source
-from charlm.nbest.formats import format_of, open_lists
+from charlm.nbest.formats import FORMATS, format_of, open_lists
+from charlm.nbest.formats.json_lists import JsonFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 
 Files = dict[str, str]  # by name within a folder; "" is a file of its own
@@ -186,8 +187,7 @@ NASTY = (
     *(b"<s>", b"</s>", b"..", b"/", b"../../x", b"", b"\r", b"\r\n", b"\n\n", b"\xef\xbb\xbf"),
     *(b" ||| ", b"|||", b"\t", b" ", b"=", b"(", b")", b"-1", b"utt-A-1", b'"id": 1, '),
 )
-JSON = ("espnet1", "vosk", "huggingface", "hyporadise", "mlm-scoring", "jsonl")
-JSON += ("ctranslate2", "pyctcdecode", "azure", "google", "aws")
+JSON = {name for name, kind in FORMATS.items() if issubclass(kind, JsonFormat)}
 FIELDS = re.compile(rb"(\s+|\|\|\||[,:{}\[\]])")
 
 
@@ -309,12 +309,9 @@ def stands(name: str, hypothesis: Hypothesis) -> bool:
     if name == "csv":  # a row may span many lines, its quotes doubled
         text = "\n".join(lines).replace('""', '"')
         return all(word in text for word in hypothesis.words)
-    line = (
-        lines[0]
-        .removesuffix("\r")
-        .replace("\t", " ")
-        .replace("|||", " " if name == "moses" else "|||")
-    )
+    line = lines[0].removesuffix("\r").replace("\t", " ")
+    if name == "moses":
+        line = line.replace("|||", " ")
     line = re.sub(" +", " ", f" {line} ")
     if name == "nbestlist2":  # times and scores are between the words
         return all(f" {word} " in line for word in hypothesis.words)

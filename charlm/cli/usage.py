@@ -15,7 +15,7 @@ from charlm.cli.guesses import explain_options, explain_values, explain_words
 
 PYDANTIC = "Value error, "  # stands before what Typer itself says of a value
 TWICE = "found twice; expected once: the first would be dropped"
-# The commands as --help lists them; one that stands nowhere comes under the last heading.
+# The commands as --help lists them.
 HEADINGS = {
     "Text": ("prep", "vocab"),
     "Train": ("train",),
@@ -40,26 +40,16 @@ class Commands(TyperGroup):
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
         if args[:1] in (["--install-completion"], ["--show-completion"]):
-            ctx.info_name = (
-                self.name
-            )  # shells complete a command of one word: no `python -m charlm`
+            ctx.info_name = self.name  # shells complete commands of one word: no `python -m charlm`
         return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """As Typer's, but under headings, and with first sentences that are not cut."""
-        names = self.list_commands(ctx)
-        listed = {name for group in HEADINGS.values() for name in group}
-        others = tuple(name for name in names if name not in listed)
         for heading, group in HEADINGS.items():
-            shown = (*group, *others) if heading == "More" else group
-            rows = [
-                (name, self.commands[name].get_short_help_str(MOST))
-                for name in shown
-                if name in names
-            ]
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name, self.commands[name].get_short_help_str(MOST)) for name in group]
+                )
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """As Typer's, within the boundary."""

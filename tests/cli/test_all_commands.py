@@ -21,25 +21,11 @@ from charlm.cli.usage import HEADINGS
 from charlm.options import MAX_THREADS
 
 # A command's public function, and the options that only one of the two has.
-FUNCTIONS = {
-    "prep": "prep",
-    "vocab": "vocab",
-    "train": "train",
+FUNCTIONS = {name: name.replace("-", "_") for name in COMMANDS} | {
     "eval": "evaluate",
     "nn": "neighbours",
-    "info": "info",
-    "report": "report",
     "ngram": "ngram_baseline",
-    "compare-kn": "compare_kn",
-    "mix": "mix",
-    "score": "score",
-    "tune": "tune",
-    "serve": "serve",
-    "surprisal": "surprisal",
-    "table": "table",
-    "sample": "sample",
     "next": "next_words",
-    "export": "export",
 }
 PRESENTATION = {"json", "debug", "format", "list", "against"}
 RENAMED = {
@@ -153,7 +139,6 @@ def test_the_help_names_every_command() -> None:
     names = re.findall(r"^  (\w[\w-]*)  ", listed, re.M)
     assert sorted(names) == sorted([*NAMES, *GROUPS])
     assert re.findall(r"^(\w+):$", listed, re.M) == [*HEADINGS]
-    assert set(names) <= {name for group in HEADINGS.values() for name in group}
     assert "..." not in listed
 
 

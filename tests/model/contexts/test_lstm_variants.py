@@ -15,7 +15,6 @@ from charlm.model.contexts.lstm import LSTM
 from charlm.settings import build_part
 
 Floats = npt.NDArray[np.float64]
-Build = Callable[..., LSTM]
 Check = Callable[..., None]
 Slow = Callable[[dict[str, Floats], Floats, Floats, Floats], tuple[Floats, Floats]]
 

@@ -13,7 +13,7 @@ def metric_named(name: MetricName) -> "Metric":
 
     `counted-bleu` is for lists that hold counts of matches, and whose references are lengths.
     """
-    # Imported here, since option classes use this module without NumPy, jiwer and sacrebleu.
+    # Imported here, since option classes use this module without NumPy, rapidfuzz and sacrebleu.
     from charlm.nbest.metrics.error_rates import CharacterErrorRate, WordErrorRate
 
     if name in ("wer", "cer"):

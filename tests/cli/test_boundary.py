@@ -82,8 +82,8 @@ LESS = "a smaller batch, model or vocabulary needs less"
             "out of memory (libtorch_cpu.so cannot be loaded); give the program more (ulimit -v)",
         ),
         (
-            ModuleNotFoundError("No module named 'jiwer'", name="jiwer"),
-            f"found no Python package 'jiwer' beside {sys.executable}; expected all that charlm "
+            ModuleNotFoundError("No module named 'scipy'", name="scipy"),
+            f"found no Python package 'scipy' beside {sys.executable}; expected all that charlm "
             "depends on; install it again with them (pip install ., in its source folder)",
         ),
         (

@@ -83,7 +83,7 @@ class ErrorRate(Metric):
 
     @property
     def signature(self) -> str:
-        return f"{self.name}|case:mixed|jiwer:{version('jiwer')}"
+        return f"{self.name}|case:mixed|rapidfuzz:{version('rapidfuzz')}"
 
     def errors(self, sums_NK: Ints) -> Floats:
         """Edits divided by tokens of the references, or by 1 if there are none, as in jiwer."""
@@ -98,8 +98,7 @@ class ErrorRate(Metric):
     def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
         """Substitutions, deletions, insertions, and tokens of the reference.
 
-        By the alignment that jiwer takes, from the engine that it calls: its own objects for every
-        piece of an alignment take six times as long.
+        By the alignment that jiwer takes, too; through its own objects it takes six times as long.
         """
         for pair in pairs:
             reference, hypothesis = map(self.tokens, pair)

@@ -5,13 +5,14 @@ get the ids 0, 1 and 2, wherever they stand; a model that lacks one gives it pro
 is read as `<unk>`, as in KenLM.
 """
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import repeat, zip_longest
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +102,7 @@ class _Reader:
 
     def __init__(self, file: BinaryIO, name: str, rules: LineRules) -> None:
         self.name = name
-        self.lines = raw_lines(file, name, rules=rules)
+        self.file = cast(io.BufferedReader, file)
         self.rules = rules
         self.number = 0
         self.line = b""  # the one that is looked at
@@ -110,9 +111,26 @@ class _Reader:
 
     def step(self) -> bool:
         """Go to the next line; false at the end of the file, with its last number kept."""
-        found = next(self.lines, None)
+        lines = raw_lines(self.file, self.name, first=self.number + 1, rules=self.rules)
+        found = next(lines, None)
         self.number, self.line = found or (self.number, b"")
         return found is not None
+
+    def leap(self) -> list[bytes]:
+        """Go over the whole lines that the file has in its buffer, if none of them needs a look.
+
+        A header, an empty line and a NUL do; step by step takes several times as long.
+        """
+        raw = self.file.peek(1)
+        raw = raw[: raw.rfind(b"\n") + 1]
+        lines = raw.replace(b"\r\n", b"\n").split(b"\n")[:-1]
+        if b"\0" in raw or raw.startswith(b"\\") or b"\n\\" in raw:
+            return []
+        if not all(map(bytes.strip, lines)):
+            return []
+        self.file.read(len(raw))
+        self.number += len(lines)
+        return lines
 
     def wrong(self, expected: str, *, row: int | None = None) -> DataError:
         """The error for the current line, or for a row of those being parsed."""
@@ -187,37 +205,29 @@ class _Reader:
         An empty line, which KenLM skips as well, ends a block.
         """
         block: list[bytes] = []
-        first = number = self.number
-        for number, line in self.lines:
-            if line.startswith(b"\\"):
-                self.number, self.line = number, line
-                break
-            if line and not line.isspace():
-                first = first if block else number
-                block.append(line)
+        first = self.number
+        while self.step() and not self.line.startswith(b"\\"):
+            if self.line and not self.line.isspace():
+                first = first if block else self.number
+                block += [self.line, *self.leap()]
                 if len(block) < BLOCK:
                     continue
             if block:
                 yield first, block
             block = []
-        else:
-            self.number, self.line = number, b""
         if block:
             yield first, block
 
     def _parse(self, section: _Section, *, n: int, highest: int) -> None:
         """Add the lines of the block to a section."""
         fields = [line.split() for line in self.block]
-        for row, each in enumerate(fields):
-            if len(each) == n + 1:
-                each.append(b"0")
-            elif len(each) != n + 2:
-                expected = f"a log10 probability, {n} words and perhaps a back-off"
-                raise self.wrong(expected, row=row)
-        probs, *words, backoffs = zip(*fields, strict=True)
+        is_wrong = [len(each) not in (n + 1, n + 2) for each in fields]
+        self._refuse(np.array(is_wrong), f"a log10 probability, {n} words and perhaps a back-off")
+        probs, *words = zip_longest(*fields, fillvalue=b"0")  # where there is no back-off
+        backoffs = words.pop() if len(words) > n else ()
         log10_probs = self._numbers(probs)
         self._refuse(log10_probs > 0, "a log10 probability, 0 or less")
-        log10_backoffs = self._numbers(backoffs)
+        log10_backoffs = self._numbers(backoffs) if backoffs else np.zeros(len(fields))
         if n == highest:
             self._refuse(log10_backoffs != 0, "no back-off in the last order")
         if n == 1:

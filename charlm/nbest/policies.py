@@ -60,7 +60,7 @@ def score_text(score: float, hypothesis: Hypothesis) -> str:
     return f"{score:.6f}"
 
 
-def only(source: Source, name: str, *taken: str) -> None:
+def check_options(source: Source, name: str, *taken: str) -> None:
     """Refuse options that the format of a list has no use for, and impossible length penalties.
 
     Raises:

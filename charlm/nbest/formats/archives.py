@@ -94,7 +94,7 @@ class Archive:
         self._waiting[key] = value
 
 
-def number_in(text: str, place: str, *, source: Source) -> float:
+def finite_number(text: str, place: str, *, source: Source) -> float:
     """The number in a value; one that is not finite is refused here, where its file is known.
 
     Raises:

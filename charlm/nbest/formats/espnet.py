@@ -14,12 +14,12 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Format, Piece, Sample, Source
-from charlm.nbest.formats.archives import Archive, Value, check_left, number_in, split_line
+from charlm.nbest.formats.archives import Archive, Value, check_left, finite_number, split_line
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, names_in, open_lines
 from charlm.nbest.policies import (
+    check_options,
     ids_once,
-    only,
     plain_words,
     refuse_twice,
     score_text,
@@ -60,7 +60,7 @@ class EspnetFormat(Format):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list per utterance, in the order of `1best_recog`."""
-        only(source, self.name)
+        check_options(source, self.name)
         folder = Path(source.path)
         if str(source.path) == "-" or not folder.is_dir():
             raise DataError(f"{source.path}: is no folder; expected that of ESPnet's decoding")
@@ -180,7 +180,9 @@ def _features(values: Mapping[str, Value], source: Source) -> dict[str, float]:
         if name in values:
             text, place = values[name].text, values[name].place
             inner = TENSOR.fullmatch(text)
-            features[name] = number_in(inner[1].strip() if inner else text, place, source=source)
+            features[name] = finite_number(
+                inner[1].strip() if inner else text, place, source=source
+            )
     return features
 
 

@@ -19,7 +19,7 @@ from charlm.nbest.formats.score_files import ScoresBesideFormat
 from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.list_lines import Line, lines_of
-from charlm.nbest.policies import is_number, number, only, plain_words
+from charlm.nbest.policies import check_options, is_number, number, plain_words
 
 LN2 = log(2)
 OF_HYPOTHESIS = "HDPAIE"  # in the order in which they are printed
@@ -54,7 +54,7 @@ class FairseqFormat(ScoresBesideFormat):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list per id; files of features hold a log10 for each hypothesis."""
-        only(source, self.name, "features", "length_penalty")
+        check_options(source, self.name, "features", "length_penalty")
         with lines_of(source) as lines:
             rows = _rows(_blocks(lines), penalty=source.length_penalty)
             yield from self._gathered(rows, source, lines.name)

@@ -26,7 +26,13 @@ from charlm.nbest.formats.json_values import (
 from charlm.nbest.formats.templates import by_rank
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of
-from charlm.nbest.policies import ids_once, only, refuse_twice, score_text, with_finite_features
+from charlm.nbest.policies import (
+    check_options,
+    ids_once,
+    refuse_twice,
+    score_text,
+    with_finite_features,
+)
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS
 from charlm.text.io.lines import UTF8
 
@@ -200,7 +206,7 @@ class JsonFormat(Format):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list per record; a record without hypotheses is passed on if they may be missing."""
-        only(source, self.name, *self.takes)
+        check_options(source, self.name, *self.takes)
         self._rest = ""
         with lines_of(source) as lines:
             yield from self.lists(lines, source)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import FEATURE, Piece, Sample, Source
-from charlm.nbest.formats.archives import Archive, check_left, number_in, some_of, split_line
+from charlm.nbest.formats.archives import Archive, check_left, finite_number, some_of, split_line
 from charlm.nbest.formats.templates import (
     ListBuilder,
     OtherLine,
@@ -25,7 +25,7 @@ from charlm.nbest.formats.templates import (
 )
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, lines_of, names_in, open_lines
-from charlm.nbest.policies import only, plain_words, refuse_twice, score_text
+from charlm.nbest.policies import check_options, plain_words, refuse_twice, score_text
 from charlm.nbest.repairs import filled
 from charlm.text.io.files import unpacked_name
 
@@ -78,7 +78,7 @@ class KaldiFormat(TemplateFormat):
         return bool(seen)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        only(source, self.name, "features")
+        check_options(source, self.name, "features")
         with ExitStack() as stack:
             text, costs = source.path, dict(source.features)
             self._text_name = ""
@@ -206,7 +206,7 @@ def _features(
     for name, archive in archives.items():
         value = archive.find(key)
         if value is not None:
-            features[name] = 0.0 - number_in(value.text, value.place, source=source)
+            features[name] = 0.0 - finite_number(value.text, value.place, source=source)
         elif not source.allow_missing:
             missing = [key, *_missing_too(lines, archive)]
             raise DataError(

@@ -15,7 +15,14 @@ from charlm.nbest.format import FEATURE, Sample, Source
 from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, lines_of
-from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
+from charlm.nbest.policies import (
+    check_options,
+    is_number,
+    number,
+    plain_words,
+    refuse_twice,
+    score_text,
+)
 from charlm.text.io.lines import split_words
 
 BAR = "|||"
@@ -39,7 +46,7 @@ class MosesFormat(TemplateFormat):
         return bool(lines) and all(_looks_so(line) for line in lines)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        only(source, self.name)
+        check_options(source, self.name)
         with lines_of(source) as lines:
             builder = ListBuilder(source, name=lines.name, ragged=True)
             yield from map(_with_zeros, builder.lists(map(_row, lines)))

@@ -18,7 +18,7 @@ from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
-from charlm.nbest.policies import CONTROL, LN10, number, only, plain_words, score_text
+from charlm.nbest.policies import CONTROL, LN10, check_options, number, plain_words, score_text
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS, filled
 from charlm.text.io.files import display_name
 from charlm.text.io.paths import PACKED
@@ -67,7 +67,7 @@ class ScoreFileFormat(ScoresBesideFormat):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list per id; files of features hold a log10 for each hypothesis."""
-        only(source, self.name, "features")
+        check_options(source, self.name, "features")
         with lines_of(source) as lines:
             rows = (self.row(line, "") for line in lines)
             yield from self._gathered(rows, source, lines.name)
@@ -122,7 +122,7 @@ class UtteranceFormat(ScoreFileFormat):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list per file, by name; beside a folder, each feature is a folder as well."""
-        only(source, self.name, "features")
+        check_options(source, self.name, "features")
         if str(source.path) == "-" or not Path(source.path).is_dir():
             with lines_of(source) as lines:
                 yield from self._one(lines, utterance_of(lines.name), source)

@@ -16,7 +16,14 @@ from charlm.nbest.format import FEATURE, Sample, Source
 from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
-from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
+from charlm.nbest.policies import (
+    check_options,
+    is_number,
+    number,
+    plain_words,
+    refuse_twice,
+    score_text,
+)
 from charlm.nbest.repairs import Notices, filled
 from charlm.text.io.paths import is_pipe
 from charlm.text.io.table_lines import (
@@ -77,7 +84,7 @@ class TsvFormat(TemplateFormat):
         return len(fields) > 1 and not fields[0].startswith(("{", "["))
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        only(source, self.name, "columns")
+        check_options(source, self.name, "columns")
         with lines_of(source) as lines:
             rows = self._rows(lines, source, _sample(source, lines))
             for found in ListBuilder(source, name=lines.name).lists(rows):

@@ -31,7 +31,7 @@ from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text
 from charlm.nbest.lattices.new_scores import require_acoustic
 from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
-from charlm.nbest.policies import only
+from charlm.nbest.policies import check_options
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import LogProbs
 from charlm.scoring.rescoring.hypothesis_text import Known
@@ -122,7 +122,7 @@ class LatticeLists(Format):
         Raises:
             ConfigError: columns, further files or a length penalty were given.
         """
-        only(source, self.name)
+        check_options(source, self.name)
         lattices = read_lattices(source, form=self.name, words_txt=self.words_txt)
         if self.memory is None:
             divided = self.scorers.search

@@ -147,9 +147,10 @@ def _trainer(options: TrainBenchOptions) -> Trainer:
 
 
 def recipe_of(settings: Settings) -> Recipe:
-    """The recipe as for a long text, if the preset lets the text decide the number of streams."""
+    """The recipe as for a long text, if the preset lets the text decide streams and noise."""
     recipe, _ = build_recipe(settings.get("recipe"))
-    return replace(recipe, batch_size=recipe.batch_size or MOST)
+    noise = max(recipe.input_noise, 0.0)
+    return replace(recipe, batch_size=recipe.batch_size or MOST, input_noise=noise)
 
 
 def trainer_on(

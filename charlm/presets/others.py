@@ -106,7 +106,7 @@ WORD_NGRAM_MODERN = merged(
             "char": {"type": "char-ngram", "dim": 268, "buckets": 20_000, "divisor": "root"}
         },
         "output": {"side": "both"},
-        "recipe": {"epochs": 18, "schedule": {"warm_up": 0.0278}},
+        "recipe": {"epochs": 18, "input_noise": -1.0, "schedule": {"warm_up": 0.0278}},
     },
 )
 # Only letters at the input; the output is a mixture of six softmaxes over a table of words (Yang et
@@ -133,6 +133,7 @@ MIXTURE_MODERN = merged(
         "recipe": {
             "epochs": 224,
             "batch_size": 128,
+            "input_noise": 0.0,
             "schedule": {"warm_up": 0.00446},
             "averaging": {"decay": 0.9995},
         },

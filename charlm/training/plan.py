@@ -40,6 +40,7 @@ from charlm.training.train_options import TrainOptions
 LEARNT = (MODEL, RESUME, LOG)  # a run that has none of these files may begin again
 DEFAULT_ARCH = "word-ngram-modern"
 DEFAULT_SEED = 3435  # Kim et al.'s
+LEFT_TO_TEXT = (("batch_size", 0), ("input_noise", -1))  # options of the recipe
 # A model trained with the state always carried over has 12 % more perplexity on single sentences
 # (PTB); a model trained without carrying the state is worse on continuous text.
 SENTENCES_ALONE: Settings = {"type": "streams", "reset": OFTEN}
@@ -227,12 +228,12 @@ def _recipe_option(changes: Settings, name: str) -> Any:
     return recipe.get(name) if isinstance(recipe, dict) else None
 
 
-def with_batch_size_of(settings: Settings, changes: Settings) -> Settings:
-    """The changes, with the run's batch size where they ask for 0, which depends on the text."""
-    if _recipe_option(changes, "batch_size") != 0:
-        return changes
+def with_what_the_text_chose(settings: Settings, changes: Settings) -> Settings:
+    """The changes, with the run's own values where they leave them to the text."""
     recipe, _ = build_recipe(settings.get("recipe"))
-    return merged(changes, {"recipe": {"batch_size": recipe.batch_size}})
+    left = [name for name, to_text in LEFT_TO_TEXT if _recipe_option(changes, name) == to_text]
+    chosen = {name: getattr(recipe, name) for name in left}
+    return merged(changes, {"recipe": chosen}) if left else changes
 
 
 def refuse_disagreement(
@@ -267,7 +268,7 @@ def refuse_disagreement(
                 f"--init {options.init} disagrees with the run, which was begun {found}; "
                 f"leave it out, with --out {run_folder(options)}"
             )
-    if difference := first_difference(settings, with_batch_size_of(settings, changes)):
+    if difference := first_difference(settings, with_what_the_text_chose(settings, changes)):
         folder = run_folder(options)
         has_learnt = any((folder / name).exists() for name in LEARNT)
         raise ConfigError(_disagreement(*difference, has_learnt=has_learnt))

@@ -74,7 +74,7 @@ def run_session(
     if plan.stored:
         check_texts(plan)
     texts = encoded_texts(plan, inventory)
-    plan = _with_batch_size(plan, texts["train"], n_processes=ranks.size, watcher=watcher)
+    plan = _suited_to_text(plan, texts["train"], n_processes=ranks.size, watcher=watcher)
     trainer, model_settings = trainer_of(plan, inventory, texts=texts, ranks=ranks)
     if ranks.size == 1:
         trainer.is_stopped = is_stopped
@@ -202,23 +202,32 @@ def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
     }
 
 
-def _with_batch_size(plan: Plan, text: EncodedText, *, n_processes: int, watcher: Watcher) -> Plan:
-    """The plan with a batch size chosen by the text if its recipe says 0; the run stores it."""
+def _suited_to_text(plan: Plan, text: EncodedText, *, n_processes: int, watcher: Watcher) -> Plan:
+    """The plan with what its recipe leaves to the text; the run stores it."""
+    chosen: Settings = {}
     size, given = plan.recipe.batch_size_for(text, n_processes=n_processes), plan.recipe.batch_size
     what = "sentences" if plan.recipe.batching.by_sentence else "streams"
-    if given:
-        if size < given and plan.keeps_batch_size:
-            watcher.note(
-                f"{given} {what} side by side, as in {plan.init}; --batch-size 0 takes {size} for "
-                f"this text: {WHY_SMALL}"
-            )
-        return plan
-    if size < MOST:
+    if given and size < given and plan.keeps_batch_size:
         watcher.note(
-            f"{size} {what} side by side, of a longer text up to {MOST} (--batch-size): {WHY_SMALL}"
+            f"{given} {what} side by side, as in {plan.init}; --batch-size 0 takes {size} for "
+            f"this text: {WHY_SMALL}"
         )
-    settings = merged(plan.settings, {"recipe": {"batch_size": size}})
-    return replace(plan, recipe=replace(plan.recipe, batch_size=size), settings=settings)
+    if not given:
+        chosen["batch_size"] = size
+        if size < MOST:
+            watcher.note(
+                f"{size} {what} side by side, of a longer text up to {MOST} (--batch-size): "
+                f"{WHY_SMALL}"
+            )
+    if plan.recipe.input_noise < 0:
+        chosen["input_noise"] = noise = plan.recipe.input_noise_for(text)
+        if noise:
+            watcher.note(
+                f"recipe.input_noise={noise:g} (0: none): other words replace some input, as the "
+                "text is short"
+            )
+    settings = merged(plan.settings, {"recipe": chosen})
+    return replace(plan, recipe=replace(plan.recipe, **chosen), settings=settings)
 
 
 def trainer_of(

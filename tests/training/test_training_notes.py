@@ -117,20 +117,20 @@ def test_sums_over_a_large_vocabulary_are_told_with_what_is_faster(
     ]
 
 
-def test_streams_that_are_left_to_a_short_text_are_told_and_kept(
+def test_streams_and_noise_that_are_left_to_a_short_text_are_told_and_kept(
     train_toy: Callable[..., Any], tmp_path: Path
 ) -> None:
     notes: list[str] = []
-    for resume, batch_size in ((False, 0), (True, 0), (True, None), (True, 8)):
-        train_toy(notes=notes, resume=resume, batch_size=batch_size)
-    train_toy("eight", batch_size=8)
+    for resume, size, noise in ((False, 0, -1), (True, 0, -1), (True, None, 0.2), (True, 8, 0.2)):
+        changes = (f"recipe.input_noise={noise}",)
+        train_toy(notes=notes, resume=resume, batch_size=size, overrides=changes)
+    train_toy("said", batch_size=8, overrides=changes)
     assert notes == [
         "8 streams side by side, of a longer text up to 64 (--batch-size): many small steps learn "
-        "more of little text than few large ones"
+        "more of little text than few large ones",
+        "recipe.input_noise=0.2 (0: none): other words replace some input, as the text is short",
     ]
-    left, said = (
-        json.loads((tmp_path / run / "run.json").read_bytes()) for run in ("run", "eight")
-    )
+    left, said = (json.loads((tmp_path / n / "run.json").read_bytes()) for n in ("run", "said"))
     assert left["settings"] == said["settings"]
 
 

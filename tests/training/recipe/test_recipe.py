@@ -119,6 +119,13 @@ def test_the_streams_that_are_left_to_the_text_give_an_epoch_200_steps(
     assert built.batch_size_for(text, n_processes=n_processes) == size
 
 
+@pytest.mark.parametrize(("n_tokens", "noise"), [(50, 0.2), (150_000, 0.2), (150_001, 0.0)])
+def test_noise_that_is_left_to_the_text_is_for_little_of_it(n_tokens: int, noise: float) -> None:
+    text = EncodedText(np.zeros(n_tokens, np.int32), (), n_sentences=1, sha256="")
+    built, _ = build_recipe({"input_noise": -1})
+    assert built.input_noise_for(text) == noise
+
+
 @pytest.mark.parametrize("kind", ["cross-entropy", "self-normalised", "nce", "sampled-softmax"])
 def test_past_decoding_takes_from_a_sampled_criterion_what_it_spares(kind: str) -> None:
     recipe, _ = build_recipe({"criterion": {"type": kind}, "past_decode_penalty": 0.1})

@@ -10,6 +10,7 @@ CHARLM_MIRROR  a host that has the files, in the place of the publishers'
 
 import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 TABLE = Path(__file__).with_name("addresses.tsv")
-BLOCK = 1 << 16
 TIMEOUT = 60.0  # seconds without a byte
 WHOLE = 416  # the server's answer to a request for what is behind the end
 
@@ -77,13 +77,11 @@ def chosen(set_name: str, names: list[str]) -> list[Row]:
 
 def digest(path: Path, kind: str) -> str:
     """`sha256`, or `git`: SHA-1 of the length and the content, by which git names a file."""
-    found = hashlib.sha1(usedforsecurity=False) if kind == "git" else hashlib.sha256()
+    begun = hashlib.sha256()
     if kind == "git":
-        found.update(f"blob {path.stat().st_size}\0".encode())
+        begun = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return hashlib.file_digest(file, lambda: begun).hexdigest()
 
 
 def check(row: Row, path: Path) -> None:
@@ -114,8 +112,7 @@ def fetch(row: Row, path: Path) -> None:
             expected = answer.headers.get("Content-Length")
             n_all = None if expected is None else int(expected) + n_there * goes_on
             with part.open("ab" if goes_on else "wb") as file:
-                while block := answer.read(BLOCK):
-                    file.write(block)
+                shutil.copyfileobj(answer, file)
     except HTTPError as error:
         if not (error.code == WHOLE and _is_whole(error, n_there)):
             if error.code == WHOLE:  # another file than the one that was begun

@@ -54,9 +54,7 @@ def write_splits(folder: str | Path, texts: dict[str, bytes], *, set_name: str =
         part.write_bytes(texts[split])
     for split in reversed(SPLITS):  # train.txt last: who finds it finds the others
         parts[split].replace(where / f"{split}.txt")
-    known = {
-        name: sha256 for sha256, name in map(str.split, KNOWN.read_text().splitlines()) if name
-    }
+    known = {name: sha256 for sha256, name in map(str.split, KNOWN.read_text().splitlines())}
     for split in SPLITS:
         found, path = hashlib.sha256(texts[split]).hexdigest(), where / f"{split}.txt"
         if known.get(f"{set_name}/{split}.txt", found) != found:

@@ -238,9 +238,8 @@ compare() {
 
 # chain FOLDER OUT [options of charlm train]: everything for one data set, into OUT.
 chain() {
-  local folder=${1%/} out=$2 arch corpus words vocab_options=$vocab_options
+  local folder=${1%/} out=$2 corpus runs word words vocab_options=$vocab_options
   shift 2
-  local runs
   make_corpus "$folder" "$out"
   [ "$morphs" = none ] || vocab_options="$vocab_options --morphs $morphs"
   # shellcheck disable=SC2086  # several words or none
@@ -253,7 +252,7 @@ chain() {
     run charlm report "${runs[${#runs[@]} - 1]}" "${runs[@]:0:${#runs[@]}-1}" --data "$corpus" \
       --table "$out/compare-kn.json" --table "$out/kn4.json" --out "$out/report.html"
   words=()
-  while IFS= read -r arch; do words+=("$arch"); done < <(frequent_words "$out/vocab.json")
+  while IFS= read -r word; do words+=("$word"); done < <(frequent_words "$out/vocab.json")
   is_new "$out/nn.txt" "$out/compare-kn.json" || [ ${#words[@]} -eq 0 ] ||
     keep "$out/nn.txt" charlm nn "${words[@]}" --model "${runs[${#runs[@]} - 1]}"
 }

@@ -59,17 +59,13 @@ def _at_tap(
     opened: OpenVectors, readings: list[ReadWord], *, tap: str, k: int
 ) -> list[tuple[Neighbour, ...] | None]:
     """The neighbours of each form at a tap, and None for a form that it cannot read."""
-    vectors, inventory = opened.vectors, opened.vectors.run.inventory
-    rows = [row for row, each in enumerate(readings) if vectors.reads(each, tap=tap)]
-    result: list[tuple[Neighbour, ...] | None] = [None] * len(readings)
-    if not rows:
-        return result
-    asked = [readings[row] for row in rows]
+    vectors = opened.vectors
+    asked = [each for each in readings if vectors.reads(each, tap=tap)]
+    if not asked:
+        return [None] * len(readings)
     nearest = opened.search(tap).nearest(
         vectors.encoded(asked, taps=[tap])[tap],
         k=k,
-        left_out=[no_answers([each], inventory) for each in asked],
+        left_out=[no_answers([each], vectors.run.inventory) for each in asked],
     )
-    for row, found in zip(rows, nearest, strict=True):
-        result[row] = found
-    return result
+    return [next(nearest) if vectors.reads(each, tap=tap) else None for each in readings]

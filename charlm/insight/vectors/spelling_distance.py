@@ -6,7 +6,7 @@ numbers, signs and abbreviations have neighbours of their own kind at any tap.
 """
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
@@ -56,10 +56,8 @@ def spelling_distance(options: SpellingDistanceOptions) -> tuple[SpellingDistanc
     words = list(islice(filter(is_of_letters, known), options.n_words))
     if not words:
         raise ConfigError(f"{run.path}: no word of letters alone; expected some in its vocabulary")
-    taps: dict[str, list[Neighbourhood]] = {}
-    for each in neighbours_in(opened, words, k=options.k):
-        taps.setdefault(each.tap, []).append(each)
-    return tuple(_distance(tap, found, k=options.k) for tap, found in taps.items())
+    taps = groupby(neighbours_in(opened, words, k=options.k), key=lambda hood: hood.tap)
+    return tuple(_distance(tap, list(found), k=options.k) for tap, found in taps)
 
 
 def _distance(tap: str, found: list[Neighbourhood], *, k: int) -> SpellingDistance:

@@ -34,7 +34,6 @@ BINS_A_DECADE = 5
 def draw(subject: Subject) -> Drawn:
     """The gate between words and characters in the first run."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter
 
     found = subject.gate
     figure = Figure(figsize=(7.0, 6.4), layout="constrained")
@@ -45,7 +44,7 @@ def draw(subject: Subject) -> Drawn:
     top.set(ylabel="gate g (1: spelling alone)")
     plain_numbers(top)
     bottom.set(xscale="log", xlabel="frequency rank of the word", ylabel="mean norm of the vectors")
-    bottom.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    bottom.xaxis.set_major_formatter("{x:,.0f}")
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
     legend_below(figure)

@@ -1,4 +1,4 @@
-// The later sections, the colours, and the order of it all.
+// The later sections, and the order of it all.
 
 function gates(data) {
   const parts = [];

@@ -135,7 +135,6 @@ function neighbours(data) {
   };
   const read = data.neighbours.taps.findLast(({ tap }) => tap !== "output")?.tap; // the encoder's last
   const told = (tap) => [name[tap], tap === read && "as the model reads it"].filter(Boolean);
-  const isUnknown = (column) => !column.known;
   const parts = data.neighbours.taps.flatMap(({ tap, columns }) => [
     el("h3", {}, el("code", {}, tap), ...told(tap).map((each) => `, ${each}`)),
     el("div", { class: "hoods" }, ...columns.filter((column) => column.nearest.length).map((column) => el("div", { class: "hood" },
@@ -143,7 +142,7 @@ function neighbours(data) {
       el("ol", {}, ...column.nearest.map(([word, similarity]) => el("li", {}, bdi(word), el("span", {}, similarity.toFixed(3)))))))),
   ]);
   const isPartial = data.neighbours.taps.some(({ columns }) => columns.some((column) => !column.nearest.length));
-  const hasUnknown = data.neighbours.taps.some(({ columns }) => columns.some(isUnknown));
+  const hasUnknown = data.neighbours.taps.some(({ columns }) => columns.some((column) => !column.known));
   section("neighbours", "Nearest words",
     "a model knows each word by a list of numbers, its vector; below a word stand those whose vectors point most nearly the same way. 1 is the same direction, 0 is nothing in common (the cosine of the angle).",
     el("p", {}, "The lists differ by the point of the model at which the vectors are taken.", hasUnknown ? " * not in the vocabulary: read by its spelling." : ""),
@@ -207,7 +206,6 @@ function percent(shares) {
 }
 
 function kindLegend(kinds) {
-  const classes = { other: "cb", prefix: "c1", suffix: "c0", hyphenated: "c5" };
-  const item = (kind) => el("li", {}, el("span", { class: `swatch ${classes[kind]}` }), kind);
+  const item = (kind) => el("li", {}, el("span", { class: `swatch ${kind}` }), kind);
   return el("ul", { class: "legend" }, ...kinds.map(item));
 }

@@ -84,15 +84,13 @@ def require_computed(settings: Settings, *, source: Path) -> None:
     encoder = _part(settings, "encoder")
     inner = _part(encoder, "encoder") if encoder.get("type") == "highway" else encoder
     expected = {"encoder": "char-cnn", "context": "lstm", "output": "softmax"}
-    for place, part in (
-        ("encoder", inner),
-        *((p, _part(settings, p)) for p in ("context", "output")),
-    ):
+    for place, wanted in expected.items():
+        part = inner if place == "encoder" else _part(settings, place)
         kind = part.get("type")
-        if kind != expected[place]:
+        if kind != wanted:
             raise ConfigError(
                 f"{source}: --page: {place} {kind!r:.60} is not computed there; expected "
-                f"{expected[place]!r}, as char-small has it; export it by --onnx"
+                f"{wanted!r}, as char-small has it; export it by --onnx"
             )
         for name, value in COMPUTED.get(place, {}).items():
             found = part.get(name, value)

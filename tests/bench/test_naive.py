@@ -70,13 +70,6 @@ def test_its_loss_is_ours(corpus_dir: Path) -> None:
     ids=["words", "another context", "an option", "a projection"],
 )
 def test_other_models_are_refused(corpus_dir: Path, changes: dict[str, Any]) -> None:
-    settings = {**preset("char-small"), **changes}
-    trainer = trainer_on(
-        corpus_dir,
-        device=torch.device("cpu"),
-        precision="fp32",
-        seed=1,
-        settings=settings,
-    )
+    trainer = trainer_of(corpus_dir, changes)
     with pytest.raises(ConfigError, match="bench: there is a naive path for char-cnn, highway"):
         NaiveModel(trainer.model)

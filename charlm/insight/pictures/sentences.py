@@ -38,10 +38,8 @@ def draw(subject: Subject) -> Drawn:
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
 
-    reading = subject.reading
-    kinds = dict(
-        zip(("least expected", "most expected"), reading.extremes(N_SENTENCES), strict=True)
-    )
+    hardest, easiest = subject.reading.extremes(N_SENTENCES)
+    kinds = {"least expected": hardest, "most expected": easiest}
     figure = Figure(layout="constrained")
     axes = figure.subplots()
     colours = LinearSegmentedColormap.from_list("surprisal", [LIGHT, DARK])

@@ -22,29 +22,27 @@ def exported_neighbours(model: OnnxModel, options: NeighboursOptions) -> tuple[N
     require_no_torch(model.path, options)
     words, rules = asked_words(options.words), model.inventory.normalisation
     forms = [token_of(word, rules, raw=options.raw, lower=options.lower) for word in words]
-    n_words = model.inventory.n_words
+    n_words, word_ids = model.inventory.n_words, model.inventory.word_ids
     ids: Ids = np.arange(n_words + len(forms), dtype=np.int32)
-    ids[n_words:] = [model.inventory.word_ids.get(f, n_words + k) for k, f in enumerate(forms)]
+    ids[n_words:] = [word_ids.get(form, n_words + k) for k, form in enumerate(forms)]
     vectors = _units(model.spelled_vectors.of(ids, [form_of(form) for form in forms]))
     unknown = _units(model.encode([UNK_WORD]))[0]
     letters = frozenset(model.inventory.characters)
     tap = str(model.info.settings["encoder"]["type"])
     hoods = []
     for word, form, query in zip(words, forms, vectors[n_words:], strict=True):
-        number = model.inventory.word_ids.get(form, UNK)
-        is_read = not (letters.isdisjoint(form_of(form)) or np.allclose(query, unknown))
-        if number == UNK and form != UNK_WORD and not is_read:
+        is_known, spelling = form in word_ids, form_of(form)
+        if not is_known and (letters.isdisjoint(spelling) or np.allclose(query, unknown)):
             raise ConfigError(
                 f"word {form!r}: not in the vocabulary of {model.path}, which does not read its "
                 f"spelling; expected one of its {n_words:,} words"
             )
         cosines = np.round(vectors[:n_words] @ query, DECIMALS) + 0.0  # never -0
-        left_out = (END, UNK, model.inventory.word_ids.get(form_of(form), UNK))
+        left_out = (END, UNK, word_ids.get(spelling, UNK))
         ranked = np.argsort(-cosines, kind="stable").tolist()
         order = [k for k in ranked if k not in left_out][: options.k]
         nearest = tuple(Neighbour(model.inventory.words[k], float(cosines[k])) for k in order)
-        is_known = form in model.inventory.word_ids
-        hoods.append(Neighbourhood(word, form_of(form), is_known, tap, nearest))
+        hoods.append(Neighbourhood(word, spelling, is_known, tap, nearest))
     return tuple(hoods)
 
 

@@ -90,11 +90,10 @@ def letter_shares(encoder: "CharCNN", letters: Sequence[int]) -> list[float]:
 
 def selective_filters(run: "LoadedRun") -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Number, width and substrings of filters whose best answers stand out most, two a width."""
-    from charlm.insight.encoded_pieces import part_of
+    from charlm.insight.encoded_pieces import character_encoder
     from charlm.insight.filters import filter_matches
-    from charlm.model.encoders.char_cnn import CharCNN
 
-    encoder = part_of(run, CharCNN, what="filters", wanted="char-cnn")
+    encoder = character_encoder(run)
     first = 1
     for filters in encoder.filters:
         numbers = range(first, first + min(CANDIDATES, filters.out_features))
@@ -102,17 +101,17 @@ def selective_filters(run: "LoadedRun") -> Iterator[tuple[int, int, tuple[str, .
         if filters.in_features // encoder.letters.embedding_dim < 3:
             continue  # one or two letters say little
         found = [filter_matches(run, number, k=N_ASKED) for number in numbers]
-        found.sort(key=lambda each: each.responses[-1] - sum(each.responses[:N_SUBSTRINGS]) / 8)
+        found.sort(
+            key=lambda each: each.responses[-1] - sum(each.responses[:N_SUBSTRINGS]) / N_SUBSTRINGS
+        )
         for each in found[:2]:
             yield each.number, each.width, each.substrings[:N_SUBSTRINGS]
 
 
 def coloured_letters(run: "LoadedRun", word: str) -> str:
-    from charlm.insight.encoded_pieces import part_of
-    from charlm.model.encoders.char_cnn import CharCNN
+    from charlm.insight.encoded_pieces import character_encoder
 
-    encoder = part_of(run, CharCNN, what="filters", wanted="char-cnn")
-    shares = letter_shares(encoder, run.inventory.spelling(word))
+    shares = letter_shares(character_encoder(run), run.inventory.spelling(word))
     spans = [
         f'<span style="background: rgba({COLOUR}, {0.7 * share / max(shares):.2f})" '
         f'title="{share:.0f} filters">{escape(letter)}</span>'
@@ -239,7 +238,7 @@ def lesions_part(ppls: Sequence[float]) -> str:
     axes.set_axisbelow(True)
     rows = [("none", f"{whole:.2f}", "")]
     for layer, ppl in enumerate(lesioned, 1):
-        rows.append((f"layer {layer}", f"{ppl:.2f}", f"{change(100 * (ppl / whole - 1))}"))
+        rows.append((f"layer {layer}", f"{ppl:.2f}", change(100 * (ppl / whole - 1))))
     alt = "By how much the perplexity is higher with the gates of one layer shut; numbers below."
     header = ("gates shut", "perplexity", "")
     return chart(figure, name="lesions", alt=alt) + table_html(header, rows)

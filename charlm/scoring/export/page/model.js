@@ -89,7 +89,6 @@ class Model {
     this.letterIds = new Map(content.characters.map((letter, number) => [letter, number + FIRST_LETTER]));
     this.content = content;
     this.rules = new TextRules(content.rules);
-    this.widest = network.widest;
     this.letters = arrayAt(buffer, network.letters);
     this.letterDim = network.letters.shape[1];
     this.filters = product(network.filters);
@@ -136,7 +135,7 @@ class Model {
   /** tanh of each filter's largest response over the windows; the last one is all padding. */
   strongest(ids) {
     const dim = this.letterDim;
-    const padded = [...ids, ...new Array(this.widest).fill(PADDING)];
+    const padded = [...ids, ...new Array(this.filters.nIn / dim).fill(PADDING)];
     const flat = new Float32Array(padded.length * dim);
     padded.forEach((id, place) => flat.set(this.letters.subarray(id * dim, (id + 1) * dim), place * dim));
     const { whole, unit } = measured(flat);

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +82,7 @@ def _in_eight_bits(path: Path, options: ExportOptions) -> Iterator[OnnxModel]:
 def _page(model: OnnxModel, *, title: str) -> bytes:
     arrays = _Arrays()
     weights = page_weights(model)
-    inventory, settings = model.inventory, model.info.settings
+    inventory = model.inventory
     vectors_VD, directions_ED = _near_words(model.encode(inventory.words))
     content = {
         "title": title,
@@ -96,7 +95,7 @@ def _page(model: OnnxModel, *, title: str) -> bytes:
         "bySpelling": model.oov_input == "spelling",
         "learnedSentences": model.learned_single_sentences,
         "start": [[float(x) for x in leaf[0]] for leaf in model.initial_state(1)],
-        "network": _network(weights, arrays, widest=_widest(settings)),
+        "network": _network(weights, arrays),
         "near": {
             "vectors": arrays.place(vectors_VD),
             "directions": arrays.place(directions_ED),
@@ -124,13 +123,7 @@ def _near_words(vectors_VE: Vectors) -> tuple[npt.NDArray[np.int8], Vectors]:
     return np.round(127 * reduced_VD).astype(np.int8), directions_ED
 
 
-def _widest(settings: dict[str, Any]) -> int:
-    encoder = settings["encoder"]
-    inner = encoder["encoder"] if encoder["type"] == "highway" else encoder
-    return int(max(inner["widths"]))
-
-
-def _network(weights: PageWeights, arrays: "_Arrays", *, widest: int) -> dict[str, object]:
+def _network(weights: PageWeights, arrays: "_Arrays") -> dict[str, object]:
     def placed(product: Product) -> dict[str, object]:
         return {
             "weights": arrays.place(product.weights_KN),
@@ -139,7 +132,6 @@ def _network(weights: PageWeights, arrays: "_Arrays", *, widest: int) -> dict[st
         }
 
     return {
-        "widest": widest,
         "letters": arrays.place(weights.letters_CE),
         "filters": placed(weights.filters),
         "highways": [list(map(placed, pair)) for pair in weights.highways],

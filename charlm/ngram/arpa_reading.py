@@ -29,6 +29,7 @@ BLOCK = 1 << 10  # lines parsed at once; their words stay in the cache
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
 IRSTLMS_OWN = b"iARPA"  # its probabilities lack what shorter n-grams add
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
+NEEDS_A_LOOK = re.compile(rb"^[\\\s]", re.MULTILINE)  # a header or, perhaps, an empty line
 LINES = LineRules(longest=1 << 20, mend=SAY_ENCODING)  # no n-gram takes more
 NONE: Log10s = np.empty(0)
 SHOWN = 60  # bytes of a broken line in a message
@@ -117,18 +118,17 @@ class _Reader:
         return found is not None
 
     def leap(self) -> list[bytes]:
-        """Go over the whole lines that the file has in its buffer, if none of them needs a look.
+        """Go over the whole lines in the file's buffer, up to one that needs a look.
 
-        A header, an empty line and a NUL do; step by step takes several times as long.
+        A header and an empty line do, and a NUL; step by step takes several times as long.
         """
         raw = self.file.peek(1)
-        raw = raw[: raw.rfind(b"\n") + 1]
-        lines = raw.replace(b"\r\n", b"\n").split(b"\n")[:-1]
-        if b"\0" in raw or raw.startswith(b"\\") or b"\n\\" in raw:
-            return []
-        if not all(map(bytes.strip, lines)):
+        stop = NEEDS_A_LOOK.search(raw)
+        raw = raw[: stop.start() if stop else raw.rfind(b"\n") + 1]
+        if b"\0" in raw:
             return []
         self.file.read(len(raw))
+        lines = raw.replace(b"\r\n", b"\n").split(b"\n")[:-1]
         self.number += len(lines)
         return lines
 

@@ -34,13 +34,12 @@ from charlm.settings import STORED, Settings, merged, overridden
 from charlm.text.io.files import sha256_of
 from charlm.text.io.lines import number_in
 from charlm.text.vocabulary.vocabulary import vocabulary_at
-from charlm.training.recipe.recipe import Recipe, build_recipe
+from charlm.training.recipe.recipe import LEFT_TO_TEXT, Recipe, build_recipe
 from charlm.training.train_options import TrainOptions
 
 LEARNT = (MODEL, RESUME, LOG)  # a run that has none of these files may begin again
 DEFAULT_ARCH = "word-ngram-modern"
 DEFAULT_SEED = 3435  # Kim et al.'s
-LEFT_TO_TEXT = (("batch_size", 0), ("input_noise", -1))  # options of the recipe
 # A model trained with the state always carried over has 12 % more perplexity on single sentences
 # (PTB); a model trained without carrying the state is worse on continuous text.
 SENTENCES_ALONE: Settings = {"type": "streams", "reset": OFTEN}
@@ -231,7 +230,9 @@ def _recipe_option(changes: Settings, name: str) -> Any:
 def with_what_the_text_chose(settings: Settings, changes: Settings) -> Settings:
     """The changes, with the run's own values where they leave them to the text."""
     recipe, _ = build_recipe(settings.get("recipe"))
-    left = [name for name, to_text in LEFT_TO_TEXT if _recipe_option(changes, name) == to_text]
+    left = [
+        name for name, to_text in LEFT_TO_TEXT.items() if _recipe_option(changes, name) == to_text
+    ]
     chosen = {name: getattr(recipe, name) for name in left}
     return merged(changes, {"recipe": chosen}) if left else changes
 

@@ -42,7 +42,7 @@ a b
 1 sentences, 2 words, 0 OOVs
 0 zeroprobs, logprob= -3 ppl= 10 ppl1= 31.62278
 
-<unk>
+zz
 1 sentences, 1 words, 0 OOVs
 0 zeroprobs, logprob= -2 ppl= 10 ppl1= 100
 
@@ -55,7 +55,7 @@ a b
 1 sentences, 2 words, 0 OOVs
 0 zeroprobs, logprob= -3 ppl= 10 ppl1= 31.62278
 
-<unk>
+zz
 \tp( <unk> | <s> ) \t= [nn] 0.1 [ -1 ]
 \tp( </s> | <unk> ...) \t= [nn] 0.1 [ -1 ]
 1 sentences, 1 words, 0 OOVs

@@ -33,8 +33,8 @@ def _srilm_counts(perplexity: Perplexity) -> str:
 
 
 def srilm_sentence(sentence: ScoredSentence, *, debug: int) -> str:
-    """What `ngram -unk -ppl` prints of a sentence at `-debug 1` or, with its words, at 2."""
-    lines = [" ".join(sentence.mapped)]
+    """What `ngram -unk -ppl` prints of a sentence as read at `-debug 1`, and of its tokens at 2."""
+    lines = [" ".join(sentence.words)]
     if debug > 1:
         lines += _srilm_words(sentence)
     return "\n".join([*lines, _srilm_counts(sentence.perplexity), ""])

@@ -44,9 +44,9 @@ def test_a_number_has_seven_digits_as_cpp_prints_them(value: float | None, shown
     assert srilm_number(value) == shown
 
 
-def test_debug_1_prints_the_sentence_as_scored_and_its_two_lines() -> None:
+def test_debug_1_prints_the_sentence_as_read_and_its_two_lines() -> None:
     assert srilm_sentence(SENTENCE, debug=1) == (
-        "we <unk>\n"
+        "we zz\n"
         "1 sentences, 2 words, 0 OOVs\n"
         "0 zeroprobs, logprob= -3.75 ppl= 17.78279 ppl1= 74.98942\n"
     )
@@ -54,7 +54,7 @@ def test_debug_1_prints_the_sentence_as_scored_and_its_two_lines() -> None:
 
 def test_debug_2_prints_a_line_a_token_and_the_word_before_it() -> None:
     assert srilm_sentence(SENTENCE, debug=2) == (
-        "we <unk>\n"
+        "we zz\n"
         "\tp( we | <s> ) \t= [nn] 0.1 [ -1 ]\n"
         "\tp( <unk> | we ...) \t= [nn] 0.003162278 [ -2.5 ]\n"
         "\tp( </s> | <unk> ...) \t= [nn] 0.5623413 [ -0.25 ]\n"

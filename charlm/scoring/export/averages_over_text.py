@@ -50,9 +50,7 @@ class StreamModel:
 
 
 @torch.no_grad()
-def sampled_text(
-    model: StreamModel, n_tokens: int, *, seed: int, on_tokens: OnTokens | None
-) -> Ids:
+def sampled_text(model: StreamModel, n_tokens: int, *, seed: int, on_tokens: OnTokens) -> Ids:
     """Word ids of whole sentences drawn from the model, at most `n_tokens` of them.
 
     Raises:
@@ -69,8 +67,7 @@ def sampled_text(
         words_B = drawn(log_probs_BV, generators, shape=shape, source=model.source)
         text_TB[t] = words_B.cpu().numpy()
         at = model.step(text_TB[t], at, start=start)
-        if on_tokens is not None:
-            on_tokens((t + 1) * n_streams)
+        on_tokens((t + 1) * n_streams)
     whole = [_whole_sentences(column) for column in text_TB.T]
     ids = np.concatenate(whole)
     if not len(ids):
@@ -113,8 +110,8 @@ def drawn_followers(
     *,
     n_drawn: int,
     seed: int,
+    on_tokens: OnTokens,
     n_streams: int = STREAMS,
-    on_tokens: OnTokens | None = None,
 ) -> Ids:
     """Words that the model draws at every position of a text, shape (len(ids), n_drawn).
 
@@ -130,8 +127,7 @@ def drawn_followers(
         numbers_B = torch.from_numpy(generator.random(len(probs_BV)) / n_drawn)
         numbers_BK = (numbers_B[:, None] + parts_K).to(probs_BV.device)
         words_BTK[: len(probs_BV), t] = draw_several(probs_BV, numbers_BK).cpu().numpy()
-        if on_tokens is not None:
-            on_tokens(min(len(ids), (t + 1) * n_streams))
+        on_tokens(min(len(ids), (t + 1) * n_streams))
     return words_BTK.reshape(-1, n_drawn)[: len(ids)]
 
 

@@ -45,9 +45,7 @@ class HistoryAverages:
             for n in range(2, closure.order + 1)
         ]
 
-    def add_text(
-        self, steps: Iterable[tuple[Ids, Tensor]], *, on_tokens: OnTokens | None = None
-    ) -> None:
+    def add_text(self, steps: Iterable[tuple[Ids, Tensor]], *, on_tokens: OnTokens) -> None:
         """Add what `distributions` yields for a text."""
         n_positions = 0
         contexts: list[npt.NDArray[np.int64]] = []
@@ -56,8 +54,7 @@ class HistoryAverages:
             contexts = self._advanced([rows[:n_rows] for rows in contexts], inputs_B)
             self._add(probs_BV.cpu().numpy(), contexts)
             n_positions += n_rows
-            if on_tokens is not None:
-                on_tokens(n_positions)
+            on_tokens(n_positions)
 
     def _advanced(
         self, contexts: Sequence[npt.NDArray[np.int64]], inputs_B: Ids

@@ -104,7 +104,7 @@ def test_the_sample_is_kneser_ney_of_what_was_drawn_pruned_as_asked(
     made = exported(tiny_run, corpus_dir, tmp_path / "a.arpa", followers=0, prune="0,1,1", seed=3)
     run = load_run(tiny_run)
     model = StreamModel(FormVectors(run.model, run.inventory), carries_state=True, source="")
-    drawn = ngram_ids(sampled_text(model, 600, seed=3, on_tokens=None))
+    drawn = ngram_ids(sampled_text(model, 600, seed=3, on_tokens=[].append))
     alone = estimate(drawn, words=words_of(run.inventory), order=3, prune=(0, 1, 1)).model
     ppl = 10 ** -alone.score([sentence.split() for sentence in VALID]).log10_probs.mean()
     assert made.valid_ppls["sample"] == pytest.approx(ppl, rel=1e-6)

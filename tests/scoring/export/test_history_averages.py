@@ -148,7 +148,8 @@ def test_averages_are_means_over_all_positions_behind_a_context(vectors: FormVec
 def test_of_a_frequent_context_so_many_occurrences_are_taken(vectors: FormVectors) -> None:
     closure = closure_of(vectors, order=2)
     averages = HistoryAverages(closure, most=2)
-    averages.add_text(distributions(model_of(vectors, carries_state=True), IDS, n_streams=1))
+    steps = distributions(model_of(vectors, carries_state=True), IDS, n_streams=1)
+    averages.add_text(steps, on_tokens=[].append)
     assert averages.n_occurrences[0].tolist() == [len(IDS)]
     assert averages.n_occurrences[1].max() == 2
     begins = closure.contexts(2) == START
@@ -161,7 +162,7 @@ def test_a_text_in_several_streams_has_nearly_the_same_contexts(vectors: FormVec
     counts = []
     for n_streams in (1, 2):
         averages = HistoryAverages(closure)
-        averages.add_text(distributions(model, IDS, n_streams=n_streams))
+        averages.add_text(distributions(model, IDS, n_streams=n_streams), on_tokens=[].append)
         counts.append(averages.n_occurrences)
     for one, two in zip(*counts, strict=True):
         assert (two <= one).all()
@@ -222,7 +223,7 @@ def test_an_n_gram_without_its_suffix_extends_nothing(vectors: FormVectors) -> N
 def test_followers_come_as_often_as_the_model_says(vectors: FormVectors) -> None:
     model = model_of(vectors, carries_state=True)
     n_drawn = 1000
-    drawn = drawn_followers(model, IDS, n_drawn=n_drawn, seed=3, n_streams=2)
+    drawn = drawn_followers(model, IDS, n_drawn=n_drawn, seed=3, on_tokens=[].append, n_streams=2)
     assert drawn.shape == (len(IDS), n_drawn)
     length = -(-len(IDS) // 2)
     for t, (_, probs_BV) in enumerate(distributions(model, IDS, n_streams=2)):
@@ -241,8 +242,8 @@ def test_sampled_text_is_whole_sentences_of_the_model(
     assert ids[-1] == END
     assert 400 < len(ids) <= 500
     assert told == list(range(2, 501, 2))  # two streams
-    assert (ids == sampled_text(model, 500, seed=1, on_tokens=None)).all()
-    other = sampled_text(model, 500, seed=2, on_tokens=None)
+    assert (ids == sampled_text(model, 500, seed=1, on_tokens=[].append)).all()
+    other = sampled_text(model, 500, seed=2, on_tokens=[].append)
     assert len(other) != len(ids) or (other != ids).any()
 
 
@@ -251,7 +252,7 @@ def test_a_model_that_ends_no_sentence_is_told(vectors: FormVectors) -> None:
         vectors.model.output.words.bias[END] = -1e9
     model = model_of(vectors, carries_state=False)
     with pytest.raises(DataError) as caught:
-        sampled_text(model, 30, seed=1, on_tokens=None)
+        sampled_text(model, 30, seed=1, on_tokens=[].append)
     assert str(caught.value) == (
         "exp/a: ended no sentence in 30 tokens; expected sentences; draw more tokens, or train it "
         "longer"

@@ -26,11 +26,9 @@ class Shape:
     no_unk: bool = False
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for a number out of its range."""
+        """Raises ConfigError for a number out of a range that `SampleOptions` cannot express."""
         if not 0 < self.temperature < math.inf:
             raise ConfigError(f"--temperature {self.temperature:g}: expected a number above 0")
-        if self.top_k is not None and self.top_k < 1:
-            raise ConfigError(f"--top-k {self.top_k}: expected 1 or more")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"--top-p {self.top_p:g}: expected more than 0 and at most 1")
 

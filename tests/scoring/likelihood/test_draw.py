@@ -57,7 +57,6 @@ def test_shaping_leaves_the_log_probabilities_alone() -> None:
         ({"temperature": 0.0}, "--temperature 0: expected a number above 0"),
         ({"temperature": -1.0}, "--temperature -1: expected a number above 0"),
         ({"temperature": math.nan}, "--temperature nan: expected a number above 0"),
-        ({"top_k": 0}, "--top-k 0: expected 1 or more"),
         ({"top_p": 0.0}, "--top-p 0: expected more than 0 and at most 1"),
         ({"top_p": 1.5}, "--top-p 1.5: expected more than 0 and at most 1"),
         ({"top_p": math.nan}, "--top-p nan: expected more than 0 and at most 1"),

@@ -228,10 +228,8 @@ class WorkerPool(Generic[Task, Answer]):
             RankLostError: another process is gone.
         """
         assert len(tasks) == self.size
-        own = self.group.handed_out(tasks)
-        assert own is not None
         answers = []
-        for answer in self.group.collected(self._answer(own)):
+        for answer in self.group.collected(self._answer(self.group.handed_out(tasks))):
             if isinstance(answer, _Refusal):
                 raise answer.error
             answers.append(answer)

@@ -67,11 +67,8 @@ def feature_table(
 
     Raises:
         ConfigError: an added feature that the list already has.
-        DataError: a list without hypotheses; a hypothesis that lacks a feature, or whose feature is
-            not a finite number.
+        DataError: a hypothesis that lacks a feature, or whose feature is not a finite number.
     """
-    if not nbest.hypotheses:
-        raise DataError(f"list {nbest.id!r}: no hypothesis; expected one or more")
     own = dict.fromkeys(name for each in nbest.hypotheses for name in each.features)
     columns = {name: _column(nbest, name) for name in own}  # in the order in which they first occur
     for name, values in (added or {}).items():

@@ -53,11 +53,6 @@ def test_a_feature_that_scoring_adds_a_second_time_is_refused() -> None:
         feature_table(nbest_of(("a", {"nn": 1.0})), added={"nn": [2.0]})
 
 
-def test_a_list_without_hypotheses_is_refused() -> None:
-    with pytest.raises(DataError, match=r"^list 'u7': no hypothesis; expected one or more"):
-        feature_table(NbestList("u7", ()))
-
-
 def test_an_unknown_feature_is_refused_and_the_known_ones_are_listed() -> None:
     with pytest.raises(ConfigError, match=r"'lmm': no such feature; this list has am, words, oov"):
         feature_table(nbest_of(("a", {"am": 1.0}))).take(["lmm"])

@@ -57,8 +57,6 @@ class MixedScorer:
     """
 
     def __init__(self, scorers: Sequence[Scorer], weights: Sequence[float], *, name: str) -> None:
-        if len(scorers) != len(weights) or abs(math.fsum(weights) - 1) > 1e-6:
-            raise ValueError(f"weights {weights!r}: expected {len(scorers)}, of sum 1")
         used = [pair for pair in zip(scorers, weights, strict=True) if pair[1] > 0]
         self.scorers = [scorer for scorer, _ in used]
         self.log_weights = np.log([weight for _, weight in used])

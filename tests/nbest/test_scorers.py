@@ -79,12 +79,6 @@ def test_a_mixture_remembers_what_each_of_its_scorers_does() -> None:
     assert mixture.remember(["a"], memory=memory) == (3, None, 3)
 
 
-def test_weights_of_a_mixture_are_one_a_scorer_and_sum_to_one() -> None:
-    for weights in ([1.0], [0.5, 0.4]):
-        with pytest.raises(ValueError, match="expected 2, of sum 1"):
-            MixedScorer([kneser_ney(), kneser_ney()], weights, name="nn")
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

@@ -32,7 +32,7 @@ class LatticeOptions:
     recombine: int = 4  # histories that share this many last words are merged; 0: never
     context: int = 0  # the most words before a word that a model reads; 0: all of them
     max_pairs: int = 10_000  # of nodes and histories per level; the best ones stay
-    n_best: int = 100  # hypotheses that are returned; 0: none
+    n_best: int = 100  # hypotheses that are returned, 1 or more
     rules: Normalisation | None = None  # by which models read a word as one or several tokens
     is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
     by_label: bool = False  # histories are of labels, not of what models read for them

@@ -31,7 +31,7 @@ def rescore_with(
     lattices: Iterable[Lattice],
     models: Mapping[str, Histories],
     *,
-    options: LatticeOptions | None = None,
+    options: LatticeOptions,
     at_once: int = LATTICES_AT_ONCE,
 ) -> Iterator[RescoredLattice]:
     """Each lattice rescored, in order; the names in `models` are those of the new features.
@@ -47,7 +47,6 @@ def rescore_with(
         DataError: a model gives a word no finite log-probability; whatever the reader of the
             lattices raises.
     """
-    options = options or LatticeOptions()
     if OLD in models:
         models = {
             name: model if name == OLD else ReadHistories(model, options.read)
@@ -122,7 +121,7 @@ def _job(
 ) -> Job:
     expanded = yield from expand(lattice, models, options=options, root=root)
     paths = best_paths(expanded, options.n_best)
-    if expanded.n_merged and paths:
+    if expanded.n_merged:
         paths = yield from _asked_again(expanded, paths, options=options, root=root)
     hypotheses = [
         Hypothesis(path.words, expanded.features(path.own, path.answers), lattice.place)

@@ -214,11 +214,11 @@ def test_lattices_that_wait_since_states_abound_lose_nothing(
             heard.append(len({id(history) for history, _ in requests}))
             return super().log_probs(requests)
 
-    free = list(rescore_with(lattices, {"nn": Counting(scorer)}))
+    free = list(rescore_with(lattices, {"nn": Counting(scorer)}, options=LatticeOptions()))
     n_free, widest = len(heard), max(heard)
     monkeypatch.setattr("charlm.nbest.lattices.rescore.LIVE_AT_ONCE", 5)
     heard.clear()
-    bounded = list(rescore_with(lattices, {"nn": Counting(scorer)}))
+    bounded = list(rescore_with(lattices, {"nn": Counting(scorer)}, options=LatticeOptions()))
     assert [each.nbest for each in bounded] == [each.nbest for each in free]
     assert len(heard) > n_free and max(heard) < widest
 
@@ -305,14 +305,16 @@ def test_a_mixture_is_one_word_by_word(read: Read, texts: dict[str, str]) -> Non
 def test_a_model_that_gives_nothing_is_one_line(read: Read, texts: dict[str, str]) -> None:
     nothing = FunctionScorer(lambda sentences: [[-math.inf] * (len(s) + 1) for s in sentences])
     with pytest.raises(DataError, match=r"model 'nn': gives 'we' the log-probability -inf;"):
-        next(rescore_with(read(texts["compact"]), {"nn": ScorerHistories(nothing)}))
+        models = {"nn": ScorerHistories(nothing)}
+        next(rescore_with(read(texts["compact"]), models, options=LatticeOptions()))
 
 
 def test_an_old_model_beside_scores_of_its_own_is_refused(
     read: Read, texts: dict[str, str], scorer: FunctionScorer
 ) -> None:
     with pytest.raises(ConfigError, match="--old-lm: .*has the old model's scores already"):
-        next(rescore_with(read(texts["slf"]), {"old_lm": ScorerHistories(scorer)}))
+        models = {"old_lm": ScorerHistories(scorer)}
+        next(rescore_with(read(texts["slf"]), models, options=LatticeOptions()))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -40,11 +40,11 @@ class AwsFormat(JsonFormat):
         return "results" in keys and "transcripts" in keys
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """The segments; the whole of a transcript without, for `block` to say what it lacks."""
+        """The segments; the whole of a transcript without, for `content` to say what it lacks."""
         found = super().unfold(value)
         return Unfolded("", [("", value)], "\n") if found is None else found
 
-    def block(self, record: Record, source: Source) -> RecordContent:
+    def content(self, record: Record, source: Source) -> RecordContent:
         expected = "some; ask the job for them (ShowAlternatives, MaxAlternatives)"
         found = record.objects("alternatives", member="transcript", what=expected)
         candidates = [

@@ -46,7 +46,7 @@ class AzureFormat(JsonFormat):
     def unfold(self, value: Json) -> Unfolded | None:
         return within(value, "recognizedPhrases") or super().unfold(value)
 
-    def block(self, record: Record, source: Source) -> RecordContent | None:
+    def content(self, record: Record, source: Source) -> RecordContent | None:
         array, text, confidence = BATCH if BATCH[0] in record.value else SHORT
         if array not in record.value:
             return None

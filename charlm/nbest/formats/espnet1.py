@@ -26,7 +26,7 @@ class Espnet1Format(JsonFormat):
     def claims(self, sample: Sample) -> bool:
         return first_keys(sample.lines)[:1] == ("utts",)
 
-    def block(self, record: Record, source: Source) -> RecordContent:
+    def content(self, record: Record, source: Source) -> RecordContent:
         expected = "the hypotheses of ESPnet's recognition"
         found = record.objects("output", member="rec_text", what=expected)
         hypotheses = record.candidates("output", text="rec_text", score="score", what=expected)

@@ -40,7 +40,7 @@ class GoogleFormat(JsonFormat):
     def unfold(self, value: Json) -> Unfolded | None:
         return within(value, "response", *self.path) or super().unfold(value)
 
-    def block(self, record: Record, source: Source) -> RecordContent | None:
+    def content(self, record: Record, source: Source) -> RecordContent | None:
         if "alternatives" not in record.value:
             return None
         candidates = record.candidates(

@@ -70,7 +70,7 @@ class ArraysFormat(JsonFormat):
             )
         return lengths
 
-    def block(self, record: Record, source: Source) -> RecordContent:
+    def content(self, record: Record, source: Source) -> RecordContent:
         texts = self.texts(record)
         features = self._features(record, len(texts)) if texts else []
         scores = record.value.get(self.score_array)

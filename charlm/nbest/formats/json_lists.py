@@ -162,7 +162,7 @@ class JsonFormat(Format):
         self._rest = ""  # text after the last list, which is passed on before this is read
 
     @abstractmethod
-    def block(self, record: Record, source: Source) -> RecordContent | None:
+    def content(self, record: Record, source: Source) -> RecordContent | None:
         """The content of a record; None if it is not a list.
 
         Raises:
@@ -218,33 +218,33 @@ class JsonFormat(Format):
             if isinstance(record, str):
                 passed.append(record)
                 continue
-            block = self.block(record, source)
-            if block is not None:
-                block = block._replace(id=block.id or str(number))
-                once(block.id, record.place)
+            content = self.content(record, source)
+            if content is not None:
+                content = content._replace(id=content.id or str(number))
+                once(content.id, record.place)
                 number += 1
-            if block is None or _is_missing(block, record, source):
+            if content is None or _is_missing(content, record, source):
                 passed.append(record.text(record.value))
                 continue
             passed.append(record.before)
-            yield self._list(block, record._replace(before="".join(passed)), source)
+            yield self._list(content, record._replace(before="".join(passed)), source)
             passed = []
         self._rest = "".join(passed)
 
-    def _list(self, block: RecordContent, record: Record, source: Source) -> NbestList:
-        order = by_rank([candidate.rank for candidate in block.candidates])
-        candidates = [block.candidates[i] for i in order]
+    def _list(self, content: RecordContent, record: Record, source: Source) -> NbestList:
+        order = by_rank([candidate.rank for candidate in content.candidates])
+        candidates = [content.candidates[i] for i in order]
         hypotheses = [
             Hypothesis(each.words, each.features, f"{record.place}: hypothesis {i + 1}")
             for i, each in zip(order, candidates, strict=True)
         ]
         slots = [candidate.slot for candidate in candidates]
         return NbestList(
-            block.id,
-            with_finite_features(block.id, hypotheses, source=source, ragged=self.is_ragged),
-            recording=block.recording,
-            reference=block.reference,
-            original=JsonList(record, (slots, *block.columns)),
+            content.id,
+            with_finite_features(content.id, hypotheses, source=source, ragged=self.is_ragged),
+            recording=content.recording,
+            reference=content.reference,
+            original=JsonList(record, (slots, *content.columns)),
         )
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
@@ -317,12 +317,12 @@ def _put(value: JsonObject, slot: Slot, new: Json) -> None:
         array[index] = new
 
 
-def _is_missing(block: RecordContent, record: Record, source: Source) -> bool:
-    if block.candidates:
+def _is_missing(content: RecordContent, record: Record, source: Source) -> bool:
+    if content.candidates:
         return False
     if not source.allow_missing:
         raise DataError(
-            f"{record.place}: found no hypothesis of {block.id[:80]!r}; expected at least one; "
+            f"{record.place}: found no hypothesis of {content.id[:80]!r}; expected at least one; "
             "--allow-missing passes it on as it is"
         )
     source.notices.pass_over(WITHOUT_HYPOTHESIS, 1)

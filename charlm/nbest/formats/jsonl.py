@@ -83,7 +83,7 @@ class JsonlFormat(JsonFormat, TemplateFormat):
                 encoding = encoding_of(line.text, line)
                 yield Record(_object(line), line.place, before=line.start, encoding=encoding)
 
-    def block(self, record: Record, source: Source) -> RecordContent:
+    def content(self, record: Record, source: Source) -> RecordContent:
         value, place = record.value, record.place
         candidates, expected = [], "one of hypotheses"
         for i, (each, where) in enumerate(record.objects("hyps", member="text", what=expected)):

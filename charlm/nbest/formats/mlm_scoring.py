@@ -26,7 +26,7 @@ class MlmScoringFormat(JsonFormat):
     def claims(self, sample: Sample) -> bool:
         return "hyp_1" in first_keys(sample.lines)[1:]
 
-    def block(self, record: Record, source: Source) -> RecordContent:
+    def content(self, record: Record, source: Source) -> RecordContent:
         key, candidates = record.required_key(), []
         for name, value in record.value.items():
             matched = HYP.fullmatch(name)

@@ -25,7 +25,7 @@ class VoskFormat(JsonFormat):
             "partial" in keys and any('"alternatives"' in line for line in sample.lines)
         )
 
-    def block(self, record: Record, source: Source) -> RecordContent | None:
+    def content(self, record: Record, source: Source) -> RecordContent | None:
         if "partial" in record.value:
             return None
         expected = "one; let the recogniser give several (SetMaxAlternatives)"

@@ -18,7 +18,7 @@ from charlm.errors import DataError
 from charlm.nbest.lattices.expanded import ExpandedArc
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
-from charlm.nbest.lattices.slf_fields import Fields, Unit, fields_of
+from charlm.nbest.lattices.slf_fields import Fields, Unit, parsed_fields
 from charlm.nbest.list_lines import Line, Lines
 from charlm.text.corpus.labels import SILENT
 from charlm.text.io.lines import split_words
@@ -111,7 +111,7 @@ class _Block:
             return True
         if line.text.strip(" \t") == ".":
             raise DataError(f"{line.place}: {SUB_LATTICE}")
-        fields = fields_of(line)
+        fields = parsed_fields(line)
         if "I" in fields.values:
             self._take_node(fields)
         elif "J" in fields.values:
@@ -299,7 +299,7 @@ class _Writer:
         self.original = original
         self.end = original.lines[0].end or "\n"
         self.body = {each.line.number for each in (*original.nodes, *original.links)}
-        header = [fields_of(line) for line in original.lines if self._is_header(line)]
+        header = [parsed_fields(line) for line in original.lines if self._is_header(line)]
         said = {name for fields in header for name in fields.values}
         missing = [
             f"{name}={value:g}" for name, value in DECODER_SCALES.items() if name not in said
@@ -355,7 +355,7 @@ class _Writer:
         if not self._is_header(line):
             return line.start + line.text
         scales = {name: f"{value:g}" for name, value in (DECODER_SCALES | UNUSED).items()}
-        text = replaced(fields_of(line), {**scales, **changes}, add=False)
+        text = replaced(parsed_fields(line), {**scales, **changes}, add=False)
         return line.start + (self.missing if line.number == self.sizes else "") + text
 
     def _before_nodes(self) -> str:

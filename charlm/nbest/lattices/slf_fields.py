@@ -98,7 +98,7 @@ class Fields:
         return value
 
 
-def fields_of(line: Line) -> Fields:
+def parsed_fields(line: Line) -> Fields:
     """The fields of a line; names other than HTK's are kept as they are.
 
     Raises:

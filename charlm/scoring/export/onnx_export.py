@@ -111,7 +111,7 @@ def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> 
     write_bytes(folder / STEP, step)
     write_bytes(folder / ENCODE, encode)
     run.inventory.save(folder / VOCABULARY)
-    info(run, folder).save(folder)  # last, since it makes the folder an export
+    info_of(run, folder).save(folder)  # last, since it makes the folder an export
     try:
         difference = _checked(run, folder)
     except BaseException:  # what was refused, or not tried to its end, is none
@@ -121,12 +121,12 @@ def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> 
         (folder / EXPORT).unlink()
         for name in (STEP, ENCODE):
             quantise(folder / name)
-        info(run, folder, precision="int8").save(folder)
+        info_of(run, folder, precision="int8").save(folder)
         difference = largest_difference(run, folder)
     return difference
 
 
-def info(run: LoadedRun, folder: Path, *, precision: ExportPrecision = "fp32") -> ExportedInfo:
+def info_of(run: LoadedRun, folder: Path, *, precision: ExportPrecision = "fp32") -> ExportedInfo:
     """The contents of export.json for the files of a folder."""
     first = state_leaves(run.model.context.initial_state(1))
     return ExportedInfo(

@@ -59,7 +59,7 @@ class Rescored:
     # Indices of the hypotheses, best first; ties as `tie_order` has them. Empty: the list's order.
     order: tuple[int, ...] = ()
     # Hypotheses represented by an earlier one with the same words, whose total they share.
-    merged: frozenset[int] = frozenset()
+    duplicates: frozenset[int] = frozenset()
     # With several models: the scores of each, by its name; `scores` are those of the first.
     models: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # The first model's log-probabilities, word by word; empty for lattices and without a model.

@@ -66,7 +66,7 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
         if nbest.recording:
             value["recording"] = nbest.recording
         value["hyps"] = [
-            _hypothesis(item, index) for index in item.ranking if index not in item.merged
+            _hypothesis(item, index) for index in item.ranking if index not in item.duplicates
         ]
         if nbest.reference is not None:
             value["ref"] = " ".join(nbest.reference)

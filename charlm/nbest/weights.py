@@ -128,10 +128,10 @@ def rescored(
     ties = weights.tie_order(table)
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
     plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order))
-    return plain if dedup == "none" else merged(plain, dedup)
+    return plain if dedup == "none" else deduplicated(plain, dedup)
 
 
-def merged(item: Rescored, dedup: Dedup) -> Rescored:
+def deduplicated(item: Rescored, dedup: Dedup) -> Rescored:
     """The list with hypotheses of the same words grouped together, the best of each group first.
 
     Several derivations or alignments of the same words each keep their line and features, but share
@@ -152,7 +152,7 @@ def merged(item: Rescored, dedup: Dedup) -> Rescored:
         item,
         totals=tuple(totals),
         order=tuple(index for members in ranked for index in members),
-        merged=frozenset(index for members in ranked for index in members[1:]),
+        duplicates=frozenset(index for members in ranked for index in members[1:]),
     )
 
 

@@ -8,7 +8,7 @@ from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.nbest.weights import Origin
 from charlm.scoring.rescoring.hypothesis_text import TextCounts
-from charlm.scoring.rescoring.result import RescoringResult, ScoreResult, TuneResult, history_of
+from charlm.scoring.rescoring.result import RescoringResult, ScoreResult, TuneResult, history_name
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
@@ -158,7 +158,7 @@ def _on_recordings(result: RescoringResult) -> list[str]:
     """On context from earlier lists that is missing or does harm."""
     n_lists, n_recordings = result.counts.n_lists, result.counts.n_recordings
     origin = result.weights and result.weights.origin
-    history = history_of(result.counts, result.adaptation)
+    history = history_name(result.counts, result.adaptation)
     notes = []
     if origin and n_lists and result.scorers and origin.history not in (None, history):
         notes.append(

@@ -251,7 +251,7 @@ class SpelledHistories:
 def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Histories]:
     """The models after what each scorer part remembers; without states, after nothing."""
     named = {
-        part.name: _history_of(part, state)
+        part.name: _histories_after(part, state)
         for part, state in zip(scorers.parts, states or [None] * len(scorers.parts), strict=True)
     }
     if scorers.mixture:
@@ -270,6 +270,6 @@ def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Historie
     return named
 
 
-def _history_of(part: Scorer, state: object) -> Histories:
+def _histories_after(part: Scorer, state: object) -> Histories:
     after = getattr(part, "histories", None)  # a run's scorer keeps states at histories
     return ScorerHistories(part, memory=state) if after is None else after(state)

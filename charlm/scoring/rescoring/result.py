@@ -129,7 +129,7 @@ def what_was_done(
     }
 
 
-def history_of(counts: ListCounts, adaptation: str) -> str:
+def history_name(counts: ListCounts, adaptation: str) -> str:
     """What models knew of earlier lists; empty: nothing."""
     return adaptation or ("--context previous" if counts.n_recordings else "")
 

@@ -20,7 +20,7 @@ from charlm.options import keywords, require_one_stdin
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
-from charlm.scoring.rescoring.result import TuneResult, history_of, what_was_done
+from charlm.scoring.rescoring.result import TuneResult, history_name, what_was_done
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.tune_options import TuneOptions
@@ -74,7 +74,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         start={name: start[name] for name in start if name in (options.tuned_names or start)},
         options=options,
         spelled_by=scorers.spelled,
-        history=history_of(pipeline.counts, scorers.adaptation),
+        history=history_name(pipeline.counts, scorers.adaptation),
     )
     weights = _recorded(tuned.weights, form, pipeline=pipeline, options=options, scorers=scorers)
     if isinstance(form, LatticeLists):

@@ -31,7 +31,7 @@ from charlm.text.corpus.normalisation import (
     NUMBER_TOKEN,
     UNSEEN,
     Normalisation,
-    is_number,
+    is_numeral,
     simple_tokens,
 )
 from charlm.text.corpus.oddities import Finding, oddities, replaced, scripts_of
@@ -112,7 +112,7 @@ RULES: Rules = {
     ),
     "punctuation": (lambda word: [" ".join(simple_tokens(word))], "prep --tokenise simple"),
     "numbers": (  # behind what cuts them off: `1990,`
-        lambda word: [" ".join(NUMBER_TOKEN if is_number(w) else w for w in split_words(word))],
+        lambda word: [" ".join(NUMBER_TOKEN if is_numeral(w) else w for w in split_words(word))],
         "prep --numbers",
     ),
     "compounds": (

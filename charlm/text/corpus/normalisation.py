@@ -123,7 +123,7 @@ class Normalisation:
             if changed is not None and tokens != before:
                 changed[name] += (Counter(before) - Counter(tokens)).total()
         if self.numbers:
-            tokens = [NUMBER_TOKEN if is_number(token) else token for token in tokens]
+            tokens = [NUMBER_TOKEN if is_numeral(token) else token for token in tokens]
         return " ".join(tokens)
 
     def and_also(self, further: "Normalisation") -> "Normalisation":
@@ -305,7 +305,7 @@ def _lower(token: str, form: str, dotless_i: bool) -> str:
     return token
 
 
-def is_number(token: str) -> bool:
+def is_numeral(token: str) -> bool:
     """Whether all of a token is a number."""
     return token[-1].isdigit() and NUMBER.fullmatch(token) is not None  # most tokens fail quickly
 

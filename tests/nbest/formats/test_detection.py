@@ -20,42 +20,20 @@ def test_every_format_is_called_as_its_class_says() -> None:
     ("lines", "name"),
     [
         (["utt-A-1 we know", "utt-A-2 we do know", "utt-A-3"], "kaldi"),
-        (["utt-A-1 we", "utt-A-10 we", "utt-A-2 we", "b-c-1"], "kaldi"),
         (["1272-128104-0000 mister quilter", "1272-128104-0001 nor is"], None),
         (["utt-2 we know", "utt-3 we do"], None),
-        (['{"utts": {"u": {"output": []}}}'], "espnet1"),
         (['{"alternatives": [{"confidence": 1, "text": "a"}]}'], "vosk"),
-        (['{"partial": "a"}', "{", '  "alternatives" : [{'], "vosk"),
-        (['{"id": "u", "sequences": ["a"], "sequences_scores": [1]}'], "huggingface"),
         (['{"id": "u", "sequences": [["a"]], "sequences_ids": [[1]]}'], "ctranslate2"),
-        (['{"id": "u", "beams": [["a", null, [], -1, -2]]}'], "pyctcdecode"),
-        (['{"Id": "x", "RecognitionStatus": "Success", "NBest": [{"Lexical": "a"}]}'], "azure"),
-        (['{"source": "x", "recognizedPhrases": [{"nBest": [{"lexical": "a"}]}]}'], "azure"),
         (['{"source": "x", "combinedRecognizedPhrases": [{"lexical": "a b'], "azure"),  # cut off
-        (['{"results": [{"alternatives": [{"transcript": "a"}]}]}'], "google"),
         (
             ['{"jobName": "j", "results": {"transcripts": [{"transcript": "a"}], "items": [{'],
             "aws",
         ),
-        (["[", " {", '  "input": [', '   "a"', "  ],", '  "output": "a"'], "hyporadise"),
         (['[{"input": ["a b", "c d'], "hyporadise"),  # cut off after 64 KiB
-        (['[{"input1": "a", "input2": ["b"], "output": "a"}]'], "hyporadise"),
         (['{"input": ["a b", "a c"]}', '{"input": ["b"]}'], "hyporadise"),  # no references
         (['{"id": "u", "sequences": ["alternative", "alternatives"]'], "huggingface"),
         (['[{"input": ["result", "results", "beams"], "output": "results"}]'], "hyporadise"),
-        (['{"u": {"hyp_1": {"score": 1, "text": "a"}, "ref": "a"}}'], "mlm-scoring"),
-        (['{"id": "u", "hyps": [{"text": "a", "am": 1}]}'], "jsonl"),
-        (['{"id": "u", "rank": 1, "text": "a", "scores": {"am": 1}}'], "jsonl"),
-        (["0 ||| das ist ||| d: 0 lm: -1 ||| -9.2 ||| 0-0", "0 ||| das ||| d: 0 ||| -1"], "moses"),
-        (["S-3\twir", "T-3\twe", "H-3\t-0.3\t▁we", "D-3\t-0.3\twe", "P-3\t-0.2 -0.4"], "fairseq"),
-        (["2022-05-05 10:00:00 | INFO | x | loading", "S-0\twir", "H-0\t-0.3\twe"], "fairseq"),
-        (["-1792.12 -16.0727 3 -pau- we know", "-1 -2 0"], "srilm"),
         (["NBestList1.0", "(-15234) i think"], "nbestlist1"),
-        (["NBestList2.0", "(-1) i ( st: 0.10 et: 0.18 g: -120 a: -3450 )"], "nbestlist2"),
-        (["1 WE KNOW", "1 WE DO KNOW", "2 YES"], "rnnlm"),
-        (["0 2750.14 -6.03843 2 <s> HERE YEAH </s>", "0 1 -2 0 <s> </s>"], "cued"),
-        (["utt1\t-12.3\twe know", "utt1\t-12.9\twe do know"], "tsv"),
-        (["the cat sat", "on the mat"], "text"),
         (["2 cats sat", "on the mat", "the end"], "text"),
         (["{lip-smack} the cat sat", "{laugh}"], "text"),
         (["u-1 we know", "u-2 we do", "lost key"], None),
@@ -64,7 +42,7 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (["[", " 1,", " 2"], None),
     ],
 )
-def test_a_beginning_shows_its_format(lines: list[str], name: str | None) -> None:
+def test_an_odd_or_cut_beginning_shows_its_format(lines: list[str], name: str | None) -> None:
     sample = Sample("a.list", tuple(lines), ())
     claims = [each for each in FORMATS if FORMATS[each]().claims(sample)]
     if name is None:

@@ -298,7 +298,6 @@ def test_nothing_but_an_empty_file_has_no_lists(read) -> None:
         (("u\t-1\twe know", "u\t-2\twe"), True),
         (("# a table", "", "u\twe know"), True),
         (("u\t-1\twe know", "u\twe"), False),
-        (("we know",), False),
         (('{"id":\t"u"}',), False),
         ((), False),
     ],

@@ -34,18 +34,6 @@ def test_the_lists_of_the_tuning_and_pieces_of_them_are_refused(numbers: range) 
         check_not_reported(tuned, here, references=references_of(here), where="w.json")
 
 
-@pytest.mark.parametrize(("numbers", "is_refused"), [(range(300), True), (range(300, 600), False)])
-def test_only_the_lists_of_the_tuning_are_refused(numbers: range, is_refused: bool) -> None:
-    dev, here = lists_of(range(300)), lists_of(numbers)
-    tuned = fingerprint(dev, references_of(dev))
-    try:
-        check_not_reported(tuned, here, references=references_of(here), where="w.json")
-        refused = False
-    except ConfigError:
-        refused = True
-    assert refused == is_refused
-
-
 def test_prompts_that_others_read_are_other_lists_but_not_to_fingerprints_without_ids() -> None:
     dev, here = lists_of(range(30)), lists_of(range(30), prefix="another-speaker-")
     tuned = fingerprint(dev, references_of(dev))

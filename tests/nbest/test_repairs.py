@@ -151,21 +151,6 @@ def test_references_and_lists_that_have_no_other_are_counted(tmp_path: Path) -> 
     assert notices.passed_over == {"lists without a reference": 2, "references without a list": 1}
 
 
-def test_filling_keeps_what_is_there() -> None:
-    features = [{"lm": -1.0, "am": -2.0}, {"lm": -3.0}]
-    nbest = NbestList("u", tuple(Hypothesis(("a",), each, "f:1") for each in features))
-    notices = Notices()
-    found = filled(nbest, ["am", "nn"], notices=notices)
-    assert [each.features for each in found.hypotheses] == [
-        {"lm": -1.0, "am": -2.0, "nn": 0.0},
-        {"lm": -3.0, "am": -2.0, "nn": 0.0},
-    ]
-    assert notices.to_dict()["filled"] == [
-        {"feature": "am", "cause": "missing", "value": WORST, "n_hypotheses": 1},
-        {"feature": "nn", "cause": "missing", "value": ZERO, "n_hypotheses": 2},
-    ]
-
-
 def test_words_without_their_marks_are_words_as_others() -> None:
     assert StrippedWords(("a", "b")) == ("a", "b")
     assert {StrippedWords(("a",)), ("a",)} == {("a",)}
@@ -174,10 +159,16 @@ def test_words_without_their_marks_are_words_as_others() -> None:
 def test_what_is_missing_is_the_lowest_of_the_list() -> None:
     found = ({"am": -1.0}, {}, {"am": -3.0, "lm": 2.0}, {"am": -2.0})
     nbest = NbestList("u", tuple(Hypothesis(("a",), each, "f:1") for each in found))
-    mended = filled(nbest, ["am", "none"], notices=Notices())
+    notices = Notices()
+    mended = filled(nbest, ["am", "none"], notices=notices)
     assert [each.features for each in mended.hypotheses] == [
         {"am": -1.0, "none": 0.0, "lm": 2.0},
         {"am": -3.0, "none": 0.0, "lm": 2.0},
         {"am": -3.0, "none": 0.0, "lm": 2.0},
         {"am": -2.0, "none": 0.0, "lm": 2.0},
+    ]
+    assert notices.to_dict()["filled"] == [
+        {"feature": "am", "cause": "missing", "value": WORST, "n_hypotheses": 1},
+        {"feature": "none", "cause": "missing", "value": ZERO, "n_hypotheses": 4},
+        {"feature": "lm", "cause": "missing", "value": WORST, "n_hypotheses": 3},
     ]

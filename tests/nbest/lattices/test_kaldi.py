@@ -123,19 +123,6 @@ def test_what_is_wrong_is_one_line_with_its_place(read: Read, text: str, message
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "u\r\n0 1 a 1,2,\r\n1\r\n\r\n",
-        "\ufeffu\n" + ROW,
-        "\n\nu\n" + ROW + "\n\nv  \n" + ROW.rstrip("\n"),
-        "u\n0  1\ta   1.50,+2e1,\n1 0,0,\n",
-    ],
-)
-def test_marks_blanks_and_missing_ends_stay_as_they_are(read: Read, text: str) -> None:
-    assert "".join(line.raw for lattice in read(text) for line in lattice.original.lines) == text
-
-
 def test_lattices_come_before_the_next_one_is_looked_at(read: Read) -> None:
     from charlm.nbest.lattices.kaldi import read as read_kaldi
     from charlm.nbest.list_lines import open_lines

@@ -80,8 +80,3 @@ def test_what_speaks_against_a_path_is_in_the_beams_unit_and_in_no_scores(
     ):
         found = weighing(lattice, ["nn"], options=LatticeOptions(weights=weights))
         assert (found.language, found.scale) == (language, scale)
-
-
-def test_a_beam_is_measured_in_the_language_models_scale(read: Read, texts: dict[str, str]) -> None:
-    lattice = read(texts["slf"])[0]
-    assert weighing(lattice, ["nn"], options=LatticeOptions()).language == 14.0

@@ -138,14 +138,6 @@ def test_two_files_of_one_utterance_are_one_line(tmp_path: Path, texts: dict[str
     )
 
 
-@pytest.mark.parametrize("kind", ["compact", "slf"])
-def test_two_lattices_of_one_utterance_in_a_file_are_one_line(
-    read: Read, texts: dict[str, str], kind: str
-) -> None:
-    with pytest.raises(DataError, match="utterance 'utt-A' for the second time, after .*:1; "):
-        read(2 * texts[kind])
-
-
 @pytest.fixture
 def folder(tmp_path: Path, texts: dict[str, str]) -> Path:
     """A lattice, plain and packed, and between them what else lies in such folders."""

@@ -146,11 +146,6 @@ def test_words_on_links_have_no_direction(read: Read) -> None:
     assert [arc.word for arc in read(text)[0].arcs] == ["a", "!NULL"]
 
 
-def test_start_and_end_may_be_named(read: Read) -> None:
-    text = SMALL.replace("N=3", "start=0 end=2\nN=3")
-    assert read(text)[0].start == 0
-
-
 @pytest.mark.parametrize(
     ("utterance", "name"),
     [("UTTERANCE=u\n", "u"), ("", "a.b"), ("UTTERANCE=/data/a.plp\n", "a.b")],

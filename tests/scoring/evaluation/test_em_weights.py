@@ -41,25 +41,6 @@ def test_the_weights_are_those_of_a_calculation_by_hand() -> None:
     assert em_weights(log10s).weights == pytest.approx([0.25, 0.75])
 
 
-def test_no_weights_on_a_grid_are_better_for_two_streams() -> None:
-    log10s = streams(2)
-    best = log_likelihood(log10s, em_weights(log10s).weights)
-    grid = [log_likelihood(log10s, (x, 1 - x)) for x in np.linspace(0, 1, 1001)]
-    assert best >= max(grid) - 1e-9
-    assert best == pytest.approx(max(grid), abs=1e-3)
-
-
-def test_no_weights_on_a_grid_are_better_for_three_streams() -> None:
-    log10s = streams(3, seed=2)
-    best = log_likelihood(log10s, em_weights(log10s).weights)
-    steps = itertools.product(range(61), repeat=2)
-    grid = [
-        log_likelihood(log10s, (x / 60, y / 60, (60 - x - y) / 60)) for x, y in steps if x + y <= 60
-    ]
-    assert best >= max(grid) - 1e-9
-    assert best == pytest.approx(max(grid), abs=0.1)
-
-
 @pytest.mark.parametrize("n_streams", [1, 2, 3, 7])
 def test_the_likelihood_is_its_maximum_by_the_bound_of_concave_functions(n_streams: int) -> None:
     log10s = streams(n_streams, seed=n_streams)

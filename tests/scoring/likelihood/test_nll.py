@@ -92,15 +92,6 @@ def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
-def test_a_carried_text_is_scored_as_one_stream_whatever_the_chunk(
-    vectors: FormVectors, sentences: list[Ids], form_ids: FormIds, chunk: int
-) -> None:
-    ids = np.concatenate(sentences)
-    state = vectors.model.context.initial_state(1)
-    found, _ = continued_nll(vectors, ids, spellings=form_ids.spellings, state=state)
-    assert found.tolist() == pytest.approx(one_by_one(vectors, ids, form_ids=form_ids), abs=1e-4)
-
-
 def test_a_stream_goes_on_from_a_state_as_if_it_had_not_been_cut(
     vectors: FormVectors, sentences: list[Ids], form_ids: FormIds, chunk: int
 ) -> None:

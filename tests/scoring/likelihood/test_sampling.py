@@ -179,14 +179,11 @@ def test_sentences_are_told_in_order(tiny_run: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": 0}, "-n 0: expected 1 or more"),
-        ({"max_length": 0}, "--max-length 0: expected 1 or more"),
         ({"batch_size": 0}, "--batch-size 0: expected 1 or more"),
         (
             {"no_unk": True, "open_vocabulary": True},
             "--no-unk: leaves --open-vocabulary nothing to spell; drop one of them",
         ),
-        ({"seed": -1}, "--seed -1: expected 0 to 4294967295"),
         ({"prefix": "a\nb"}, "--prefix 'a\\nb': found a line end; expected words between blanks"),
         ({"prefix": "a </s> b"}, "--prefix 'a </s> b': found </s> within a line; expected one"),
         ({"prefix": "a cat sat", "max_length": 3}, "3 words; expected fewer than --max-length 3"),

@@ -77,17 +77,6 @@ def test_two_sentences_of_a_token_each_give_the_interval_that_can_be_worked_out(
     assert drawn.difference(1, 0).first_better == pytest.approx(1 / 4, abs=0.03)  # not ties
 
 
-def test_the_interval_of_a_mean_has_the_width_that_theory_gives() -> None:
-    # Sentences of equal length: log ppl is a mean, and 1.96 standard errors lie on either side.
-    generator = np.random.default_rng(5)
-    log10s = generator.normal(-2, 0.01, size=400)
-    sums = np.stack([log10s, np.full(400, -2.0)])
-    found = bootstrap(sums, np.ones(400, int), samples=4000, seed=1).difference(0, 1)
-    assert found.low is not None and found.high is not None
-    error = 100 * math.log(10) * 0.01 / math.sqrt(400)  # standard error of a perplexity of 100
-    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
-
-
 def test_95_of_100_intervals_hold_the_true_difference() -> None:
     generator = np.random.default_rng(2)
     n_texts, n_sentences, n_tokens = 300, 60, 5

@@ -188,28 +188,6 @@ def test_the_table_shows_features_words_sums_and_the_deciding_word() -> None:
     assert found.to_dict()["difference"] == pytest.approx(1.9999)
 
 
-@pytest.mark.parametrize(
-    ("ranks", "message"),
-    [
-        ((1, 3), "list 'u': no hypothesis 3; expected 1 to 2"),
-        ((2, 2), "list 'u': hypothesis 2 twice; expected two of them"),
-    ],
-)
-def test_ranks_that_are_not_two_of_the_list_are_refused(
-    ranks: tuple[int, int], message: str
-) -> None:
-    hypotheses = (Hypothesis(("a",), {}, "x:1"), Hypothesis(("b",), {}, "x:2"))
-    nbest = NbestList("u", hypotheses)
-    with pytest.raises(ConfigError) as caught:
-        explain(
-            scored_list(nbest, (score(-1, -1), score(-1, -1))),
-            ranks,
-            names=("nn",),
-            weights=Weights({}),
-        )
-    assert str(caught.value) == message
-
-
 LISTS = "x\t-1\ta b\nx\t-2\ta c\nx\t-9\td\nx:1,2\t-1\ta\ny\t-1\th\n"
 
 

@@ -25,11 +25,6 @@ def log_likelihood(log10_probs_KN: Log10s, weights: npt.ArrayLike) -> float:
     return float(np.log(np.asarray(weights) @ 10.0**log10_probs_KN).sum())
 
 
-def test_two_streams_that_share_the_text_evenly_get_equal_weights() -> None:
-    log10s = np.log10([[0.1, 0.2, 0.1, 0.2], [0.2, 0.1, 0.2, 0.1]])
-    assert em_weights(log10s).weights == pytest.approx([0.5, 0.5])
-
-
 def test_the_weights_are_those_of_a_calculation_by_hand() -> None:
     # λ/2 + (1−λ)/4 = (1+λ)/4 once, (1−λ)/2 + λ/4 = (2−λ)/4 three times:
     # 1/(1+λ) = 3/(2−λ), which is at its best at λ = −1/4, outside: the other has everything.

@@ -115,14 +115,6 @@ def test_an_exported_model_is_called_one(tmp_path: Path) -> None:
         kind_of(tmp_path)
 
 
-def test_a_missing_stream_is_named() -> None:
-    with pytest.raises(DataError) as caught:
-        kind_of("none")
-    assert str(caught.value) == (
-        "none: no such file; expected scores of words, a run or an n-gram model"
-    )
-
-
 def test_an_ngram_model_scores_each_sentence_from_its_start() -> None:
     ((scores,),) = asked("lm", texts=["text"])
     assert (scores.source, scores.words) == ("lm", WORDS)

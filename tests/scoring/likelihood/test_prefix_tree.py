@@ -16,15 +16,6 @@ def random_sentences(seed: int) -> list[np.ndarray]:
     return [draw.integers(0, 3, draw.integers(0, 6)).astype(np.int32) for _ in range(40)]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_it_has_a_node_for_every_distinct_prefix(seed: int) -> None:
-    sentences = random_sentences(seed)
-    prefixes = {tuple(each[:n]) for each in sentences for n in range(len(each) + 1)}
-    tree = PrefixTree(sentences)
-    assert tree.n_prefixes == len(prefixes)
-    assert tree.n_tokens == sum(len(each) + 1 for each in sentences)
-
-
 def paths(tree: PrefixTree) -> list[tuple[int, ...]]:
     """What is read on the way to each node, `</s>` first."""
     found: list[tuple[int, ...]] = []
@@ -40,6 +31,8 @@ def test_nodes_are_the_prefixes_level_by_level(seed: int) -> None:
     tree = PrefixTree(sentences)
     found = paths(tree)
     assert set(found) == {each[:n] for each in closed for n in range(1, len(each) + 1)}
+    assert tree.n_prefixes == len(found) == len(set(found))
+    assert tree.n_tokens == sum(map(len, closed))
     depths = [len(path) - 1 for path in found]
     assert tree.starts.tolist() == [depths.index(d) for d in range(max(depths) + 1)] + [len(found)]
     assert [found[node] for node in tree.ends] == sorted(set(closed), key=found.index)

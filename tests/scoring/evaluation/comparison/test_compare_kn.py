@@ -184,16 +184,6 @@ def test_what_only_models_use_is_refused_without_one(letters: Path, compared: Co
         compared(letters, device="cuda")
 
 
-def test_a_missing_text_is_said_before_anything_is_scored(
-    letters: Path, uniform: Path, compared: Compare
-) -> None:
-    (letters / "valid.txt").unlink()
-    stages: list[str] = []
-    with pytest.raises(DataError, match=r"valid\.txt: no such file; expected one sentence a line"):
-        compared(letters, uniform, on_stage=stages.append)
-    assert stages == []
-
-
 @pytest.mark.parametrize(
     ("split", "text", "message"),
     [
@@ -201,12 +191,15 @@ def test_a_missing_text_is_said_before_anything_is_scored(
         ("train", "\n \n", "no word; expected one sentence a line, words between blanks"),
         ("valid", "", "no sentence; expected one a line"),
         ("test", "", "no sentence; expected one a line"),
+        ("valid", None, "no such file; expected one sentence a line, words between blanks"),
     ],
 )
-def test_an_empty_text_is_refused_before_anything_is_scored(
-    letters: Path, uniform: Path, split: str, text: str, message: str, compared: Compare
+def test_a_missing_or_empty_text_is_refused_before_anything_is_scored(
+    letters: Path, uniform: Path, split: str, text: str | None, message: str, compared: Compare
 ) -> None:
-    (letters / f"{split}.txt").write_text(text)
+    (letters / f"{split}.txt").unlink()
+    if text is not None:
+        (letters / f"{split}.txt").write_text(text)
     stages: list[str] = []
     with pytest.raises(DataError) as error:
         compared(letters, uniform, on_stage=stages.append)

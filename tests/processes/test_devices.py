@@ -1,12 +1,11 @@
-"""How many processes are asked for, and the share of the machine of each."""
+"""How many processes are asked for, and the device of each."""
 
 import os
 
 import pytest
-import torch
 
 from charlm.errors import ConfigError
-from charlm.processes.devices import asked_devices, threads_of_each
+from charlm.processes.devices import asked_devices
 from charlm.runtime import ProcessPlace, place_of_process
 
 PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
@@ -42,12 +41,6 @@ def test_a_device_for_each_process_that_is_asked_for(two_gpus: None) -> None:
             "--gpus '0,x': expected numbers of GPUs, each once; write --gpus 0,1,2",
         ),
         ("", None, "auto", "--gpus '': expected numbers of GPUs, each once; write --gpus 0,1,2"),
-        (
-            "1,1",
-            None,
-            "auto",
-            "--gpus '1,1': expected numbers of GPUs, each once; write --gpus 0,1,2",
-        ),
         (
             "1,01",
             None,
@@ -114,13 +107,3 @@ def test_a_process_takes_the_gpu_of_its_place_unless_told_another(two_gpus: None
     assert [second.device_name(n) for n in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
     assert [second.device_name(n) for n in ("cpu", "cuda:0")] == ["cpu", "cuda:0"]
     assert [ProcessPlace().device_name(n) for n in ("auto", "cuda")] == ["auto", "cuda"]
-
-
-@pytest.mark.parametrize(
-    ("threads", "n_processes", "each"), [(None, 1, None), (None, 4, 2), (None, 9, 1), (5, 4, 5)]
-)
-def test_processes_of_one_machine_share_its_cores_unless_told(
-    threads: int | None, n_processes: int, each: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    assert threads_of_each(threads, n_processes) == each

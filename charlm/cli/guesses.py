@@ -46,6 +46,7 @@ GUESSED_OPTIONS = {
         "--interpolate": ALWAYS_SO,
         "--discount_fallback": ALWAYS_SO,
         "--unk": "is always so: unknown words are <unk>, if the model has one; drop it",
+        "--subset": "--limit-vocab FILE has the words that the model keeps",
         "--limit_vocab_file": "--vocab FILE has the words; others become <unk>",
         "--mix-lm": MIXES,
         "--lambda": MIXES,

@@ -14,6 +14,7 @@ from charlm.errors import ConfigError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.combination import entropy_pruned
+from charlm.ngram.fewer_words import limited_to
 from charlm.ngram.kenlm_binary import (
     convert_to_binary,
     find_build_binary,
@@ -33,7 +34,7 @@ from charlm.ngram.source import (
     parse_pruning,
 )
 from charlm.ngram.text_perplexity import evaluate_ngram
-from charlm.ngram.word_ids import text_in, vocabulary_or_list_at
+from charlm.ngram.word_ids import MARKS, text_in, vocabulary_or_list_at
 from charlm.options import keywords, require_data, require_one_stdin, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
@@ -116,11 +117,12 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
     part = options.split or SPLIT
     paths = [split_path(data, part)] if data is not None else files
     inventory, rules = _vocabulary(options), replace(TEXT, encoding=options.encoding)
+    limit = None if options.limit_vocab is None else vocabulary_or_list_at(options.limit_vocab)
     model: NgramModel | None
     if options.lm is not None:
-        model, info = _loaded(options.lm, options)
+        model, info = _loaded(options.lm, options, limit=limit)
     else:
-        model, info = _estimated(options, inventory, rules=rules, is_asked=bool(paths))
+        model, info = _estimated(options, inventory, rules=rules, limit=limit, is_asked=bool(paths))
     if options.on_model is not None:
         options.on_model(info)
     texts = []
@@ -150,7 +152,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
     if files and data is not None:
         raise ConfigError("found both files and --data; expected one of them; give either")
     require_data(data, options.split)
-    require_one_stdin([train, lm, options.vocab, *files])
+    require_one_stdin([train, lm, options.vocab, options.limit_vocab, *files])
     require_texts(files)  # else missed only when the model is made
     if files or data is not None:
         return
@@ -163,7 +165,8 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
     }
     for option, is_given in idle.items():
         if is_given:
-            raise ConfigError(f"{option}: found no text to measure; expected one; drop it")
+            instead = ", or take --limit-vocab, the words of the model" * (option == "--vocab")
+            raise ConfigError(f"{option}: found no text to measure; expected one; drop it{instead}")
 
 
 def _vocabulary(options: NgramOptions) -> Inventory | None:
@@ -179,7 +182,9 @@ def _vocabulary(options: NgramOptions) -> Inventory | None:
     return own
 
 
-def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelInfo]:
+def _loaded(
+    path: str | Path, options: NgramOptions, *, limit: Inventory | None
+) -> tuple[NgramModel, ModelInfo]:
     """Load a model, by our reader if it is to be written; options of estimation are refused."""
     if options.lmplz is not None or options.engine == "lmplz":
         raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
@@ -189,7 +194,7 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
                 f"--{name} is for an estimate, and --lm loads; expected one of them; drop either"
             )
     out = model_file(options.out, start=options.start, beside=None)
-    if out is None and not options.entropy_prune:
+    if out is None and not options.entropy_prune and limit is None:
         return loaded(path, engine=options.engine, encoding=options.encoding)
     if not is_pipe(path):
         require_model(path)
@@ -200,26 +205,37 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
             )
     if options.engine == "kenlm":
         raise ConfigError(
-            "--engine kenlm: neither writes nor prunes a model; expected --engine charlm"
+            "--engine kenlm: neither writes nor changes a model; expected --engine charlm"
         )
     model, info = loaded(path, engine="charlm", encoding=options.encoding)
     assert isinstance(model, BackoffModel)  # as ours are
-    return _kept(model, info, options, out=out)
+    return _kept(model, info, options, limit=limit, out=out)
 
 
 def _kept(
-    model: BackoffModel, info: ModelInfo, options: NgramOptions, *, out: ModelFile | None
+    model: BackoffModel,
+    info: ModelInfo,
+    options: NgramOptions,
+    *,
+    limit: Inventory | None,
+    out: ModelFile | None,
 ) -> tuple[BackoffModel, ModelInfo]:
-    """The model after entropy pruning, saved if it is to be."""
+    """The model after its words are limited and n-grams pruned, saved if it is to be."""
+    began = time.perf_counter()
+    in_signature = dict(info.in_signature)
+    if limit is not None:
+        model = limited_to(frozenset(limit.words), model)
+        if len(model.words) == len(MARKS):
+            raise ConfigError(
+                f"--limit-vocab {options.limit_vocab}: {model.source} has none of its words; "
+                "expected some; is it of another language, or in capitals?"
+            )
+        in_signature["limit-vocab"] = limit.sha256[:12]
     if threshold := options.entropy_prune:
-        began = time.perf_counter()
         model = entropy_pruned(model, threshold)
-        info = replace(
-            info,
-            sizes=model.sizes,
-            seconds=info.seconds + time.perf_counter() - began,
-            in_signature={**info.in_signature, "entropy-prune": f"{threshold:g}"},
-        )
+        in_signature["entropy-prune"] = f"{threshold:g}"
+    seconds = info.seconds + time.perf_counter() - began
+    info = replace(info, sizes=model.sizes, seconds=seconds, in_signature=in_signature)
     if out is not None:
         out.save(model)
     return model, info
@@ -261,7 +277,12 @@ def _lmplz(options: NgramOptions) -> Path | None:
 
 
 def _estimated(
-    options: NgramOptions, vocabulary: Inventory | None, *, rules: LineRules, is_asked: bool
+    options: NgramOptions,
+    vocabulary: Inventory | None,
+    *,
+    rules: LineRules,
+    limit: Inventory | None,
+    is_asked: bool,
 ) -> tuple[NgramModel | None, ModelInfo]:
     """Estimate a model, with lmplz if that is wanted, and save it if it is to be.
 
@@ -277,14 +298,15 @@ def _estimated(
     if text is None:
         text = split_path(options.data or "", "train")
     if program is not None:
-        if options.entropy_prune:
+        if options.entropy_prune or limit is not None:
+            option = "--entropy-prune" if options.entropy_prune else "--limit-vocab"
             raise ConfigError(
-                "--entropy-prune: prunes no model on the disk, where lmplz leaves it; expected "
-                "--lm with its file; drop it here"
+                f"{option}: prunes no model on the disk, where lmplz leaves it; expected --lm with "
+                "its file; drop it here"
             )
         return _estimated_by_lmplz(text, plan, out=out, program=program, is_asked=is_asked)
     model, info, _ = estimated(text, plan, for_arpa=out is not None)
-    return _kept(model, info, options, out=out)
+    return _kept(model, info, options, limit=limit, out=out)
 
 
 def _estimated_by_lmplz(

@@ -102,6 +102,15 @@ class NgramOptions:
             cli_type=str | None,
         ),
     ] = None
+    limit_vocab: Annotated[
+        str | Path | None,
+        Opt(
+            "Words that the model keeps, a list or a vocabulary: it loses all n-grams of others, "
+            "and <unk> gets what these had. Unlike SRILM's -limit-vocab it sums to 1.",
+            "N-grams",
+            metavar="FILE|RUN",
+        ),
+    ] = None
     entropy_prune: EntropyPrune = 0.0
     lmplz: Annotated[
         str | Path | None, Opt("KenLM's lmplz, to estimate with it.", "Estimate", metavar="PATH")

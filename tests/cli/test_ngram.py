@@ -130,7 +130,8 @@ def test_json_is_one_object() -> None:
         ),
         (
             ["--lm", "a.arpa", "--out", "x.arpa", "--vocab", "words.txt"],
-            "charlm: --vocab: found no text to measure; expected one; drop it\n",
+            "charlm: --vocab: found no text to measure; expected one; drop it, or take "
+            "--limit-vocab, the words of the model\n",
         ),
         (
             ["--data", ".", "--debug", "1", "--json"],

@@ -269,7 +269,7 @@ def test_kenlm_writes_no_model(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         ngram_baseline(lm=tmp_path / "a.arpa", engine="kenlm", out=tmp_path / "b.arpa")
     assert str(caught.value) == (
-        "--engine kenlm: neither writes nor prunes a model; expected --engine charlm"
+        "--engine kenlm: neither writes nor changes a model; expected --engine charlm"
     )
 
 

@@ -14,7 +14,7 @@ from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.forms import Forms
 from charlm.run.stored_weights import LoadedRun
 
-Bank = tuple[int, tuple[Tensor, Tensor]]  # the width of a filter, its weights and its bias
+Filter = tuple[int, Tensor, Tensor]  # its width, its weights and its bias
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,11 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
     Raises:
         ConfigError: the run has no character CNN, or fewer filters; no word is as long as it.
     """
-    encoder, banks = _filters(run)
+    encoder, filters = _filters(run)
     if number is None:
-        widest = max(width for width, _ in banks)
-        number = [width for width, _ in banks].index(widest) + 1
+        number = max(range(len(filters)), key=lambda place: filters[place][0]) + 1
     require_filter(run, number)
-    width, (weight_W, bias) = banks[number - 1]
+    width, weight_W, bias = filters[number - 1]
     counts = pieces_of(run.inventory, longest=width, shortest=width)
     if not counts:
         raise ConfigError(
@@ -60,7 +59,7 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
     order = sorted(range(len(pieces)), key=lambda i: (-responses_N[i], pieces[i]))[:k]
     return FilterMatches(
         number=number,
-        n_filters=len(banks),
+        n_filters=len(filters),
         width=width,
         substrings=tuple(shown(pieces[i], run.inventory) for i in order),
         responses=tuple(float(responses_N[i]) for i in order),
@@ -71,17 +70,17 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
 
 def require_filter(run: LoadedRun, number: int) -> None:
     """Raises ConfigError for a filter that the run does not have."""
-    _, banks = _filters(run)
-    if not 1 <= number <= len(banks):
-        raise ConfigError(f"filter: found {number}; {run.path} has 1 to {len(banks)}; choose one")
+    _, filters = _filters(run)
+    if not 1 <= number <= len(filters):
+        raise ConfigError(f"filter: found {number}; {run.path} has 1 to {len(filters)}; choose one")
 
 
-def _filters(run: LoadedRun) -> tuple[CharCNN, list[Bank]]:
+def _filters(run: LoadedRun) -> tuple[CharCNN, list[Filter]]:
     """The character CNN, and its filters in their order in a form's vector."""
     encoder = part_of(run, CharCNN, what="filters", wanted="char-cnn")
     return encoder, [
-        (layer.in_features // encoder.letters.embedding_dim, (layer.weight[row], layer.bias[row]))
+        (layer.in_features // encoder.letters.embedding_dim, weight_W, bias)
         for layer in encoder.filters
         if isinstance(layer, nn.Linear)
-        for row in range(layer.out_features)
+        for weight_W, bias in zip(layer.weight, layer.bias, strict=True)
     ]

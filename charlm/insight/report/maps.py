@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import Json
@@ -70,17 +72,12 @@ def places(points_N2: Floats) -> npt.NDArray[np.int64]:
     return scaled_N2.round().astype(np.int64)
 
 
-def nearest(units_NE: npt.NDArray[np.float32], *, k: int) -> npt.NDArray[np.int64]:
+def nearest(units_NE: npt.NDArray[np.float32], *, k: int) -> Tensor:
     """The rows nearest to each row by cosine, the nearest first, (N, k) or as many as there are."""
     k = max(0, min(k, len(units_NE) - 1))
-    if not k:
-        return np.empty((len(units_NE), 0), np.int64)
-    results = []
+    all_NE, results = torch.from_numpy(units_NE), [torch.empty(0, k, dtype=torch.int64)]
     for first in range(0, len(units_NE), BLOCK):
-        cosines_BN = units_NE[first : first + BLOCK] @ units_NE.T
-        rows = np.arange(len(cosines_BN))
-        cosines_BN[rows, first + rows] = -np.inf
-        found_BK = np.argpartition(-cosines_BN, k - 1, axis=1)[:, :k]
-        order_BK = np.argsort(-np.take_along_axis(cosines_BN, found_BK, 1), axis=1, kind="stable")
-        results.append(np.take_along_axis(found_BK, order_BK, axis=1))
-    return np.concatenate(results)
+        cosines_BN = all_NE[first : first + BLOCK] @ all_NE.T
+        cosines_BN.diagonal(first).fill_(-torch.inf)  # each is nearest to itself
+        results.append(cosines_BN.topk(k).indices)
+    return torch.cat(results)

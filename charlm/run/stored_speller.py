@@ -34,7 +34,6 @@ class RunSpeller:
 
     speller: Speller
     known_mass: float  # of all words but </s> and <unk>; 0 ≤ known_mass < 1
-    bits_per_character: float  # of the held-out words, each word's end counted
     sha256: str  # of the file
 
 
@@ -119,4 +118,4 @@ def load_speller(folder: Path, info: RunInfo, *, inventory: Inventory) -> RunSpe
             f"{path}: learned other spellings than {RUN} says; the run is damaged; train it again "
             "with `charlm train --resume --speller`"
         )
-    return RunSpeller(speller.eval(), mass, bits, sha256_of(path))
+    return RunSpeller(speller.eval(), mass, sha256_of(path))

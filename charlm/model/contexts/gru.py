@@ -41,7 +41,6 @@ class GRUCell(Cell):
     ) -> None:
         super().__init__()
         self.dim = dim
-        self.reset = reset
         self.bias = bias
         self.weight_ih_l0 = drawn(3 * dim, input_dim, dim=dim)
         self.weight_hh_l0 = drawn(3 * dim, dim, dim=dim)

@@ -54,7 +54,7 @@ def test_probabilities_of_unknown_words_sum_to_what_the_known_leave() -> None:
     inventory = Inventory(("</s>", "<unk>", "a", "bb"), (1,) * 4, ("a", "b"))
     speller = random_speller(inventory)
     mass = known_mass(speller, inventory)
-    vocabulary = OpenVocabulary(RunSpeller(speller, mass, 1.0, "x"), inventory)
+    vocabulary = OpenVocabulary(RunSpeller(speller, mass, "x"), inventory)
     words = ["ab", "b", "é"]
     expected = [math.log(math.exp(p) / (1 - mass)) for p in speller.log_probs(words).tolist()]
     found = vocabulary.log_probs(["é", "ab", "b", "ab"])
@@ -121,7 +121,7 @@ def test_a_speller_that_knows_known_words_alone_is_refused() -> None:
         "the speller gives the known words a probability of 1.000000000, and so nothing to others; "
         "expected less than 1; train it on more words"
     )
-    hopeless = OpenVocabulary(RunSpeller(speller, 0.5, 1.0, "x"), inventory)
+    hopeless = OpenVocabulary(RunSpeller(speller, 0.5, "x"), inventory)
     with pytest.raises(DataError) as caught:
         hopeless.spell(np.random.default_rng(1))
     assert str(caught.value) == (

@@ -52,7 +52,7 @@ class Halves:
 def vocabulary() -> OpenVocabulary:
     torch.manual_seed(4)
     speller = Speller(INVENTORY, dim=3, hidden_dim=4)
-    return OpenVocabulary(RunSpeller(speller, 0.25, 1.0, "x"), INVENTORY)
+    return OpenVocabulary(RunSpeller(speller, 0.25, "x"), INVENTORY)
 
 
 def test_unknown_words_get_their_spelling_and_others_nothing(vocabulary: OpenVocabulary) -> None:
@@ -89,7 +89,7 @@ def test_probabilities_of_spellings_within_unk_sum_to_at_most_one(
     vocabulary: OpenVocabulary,
 ) -> None:
     speller_mass = np.exp(vocabulary.speller.log_probs(["a", "bb"]).double().numpy()).sum()
-    true = OpenVocabulary(RunSpeller(vocabulary.speller, float(speller_mass), 1.0, "x"), INVENTORY)
+    true = OpenVocabulary(RunSpeller(vocabulary.speller, float(speller_mass), "x"), INVENTORY)
     scorer = OpenScorer(Halves("a", "bb"), true)
     words = [w for n in range(1, 9) for w in strings(n) if w not in ("a", "bb")]
     total = sum(

@@ -24,9 +24,8 @@ NUL, CONTROL, SOFT_HYPHEN = "NUL byte", "control character", "soft hyphen"
 UNWANTED_KINDS = (NUL, CONTROL, SOFT_HYPHEN)
 SOFT = "\xad"
 
-# A blank that separates no words here, or what nobody sees.
 BLANK = re.compile("[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
-UNSEEN = {
+ODD_CHARACTERS = {
     "no-break or wide space": BLANK,
     "invisible mark": re.compile(f"[{SEPARATORS}{IGNORED}]"),
     "replacement character": re.compile("\ufffd"),
@@ -95,7 +94,7 @@ def oddities(types: Iterable[tuple[str, int]], *, unicode: str = "none") -> list
         for sign in {match[1] for match in APOSTROPHE.finditer(word)}:
             note(apostrophes, sign, word=word, count=count)
         if not word.isascii():
-            for kind, pattern in UNSEEN.items():
+            for kind, pattern in ODD_CHARACTERS.items():
                 if pattern.search(word):
                     note(found, kind, word=word, count=count)
             if len(scripts_of(word)) > 1:

@@ -20,7 +20,7 @@ CUT_TAG = re.compile(rf"{CLOSING_TAG.pattern}|\A<\Z")
 # Moses' escapes and HTML's; and what is left of the frequent ones where `&` and `;` are split off.
 ENTITY = re.compile(r"&(?:apos|quot|amp|lt|gt|#x?[\da-fA-F]+);|\A(?:apos|quot|amp)\Z")
 TEXT_LINES = "\\tx"
-MARKS = ",;?\u060c\u061b\u061f\u0964"
+END_MARKS = ",;?\u060c\u061b\u061f\u0964"
 CLOSERS = "\"'\u201d\u2019)]"
 # More Chinese characters and hiragana, or letters of Thai, Lao, Tibetan, Burmese and Khmer, than a
 # word has.
@@ -117,7 +117,7 @@ def _ends_in_mark(word: str) -> bool:
     if ENTITY.search(word):
         return False
     marked = word.rstrip(CLOSERS)
-    bare = marked.rstrip(MARKS)
+    bare = marked.rstrip(END_MARKS)
     # A vowel sign of Hindi or Arabic is no letter (\w), yet ends words.
     return len(bare) < len(marked) and unicodedata.category(bare[-1:] or " ")[0] in "LMN"
 

@@ -22,7 +22,8 @@ from charlm.ngram.backoff import (
 from charlm.ngram.word_ids import END, MARKS, START, UNK
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 
-Rows = npt.NDArray[np.int64]  # (O, N): for each n from 1 the last n words in order n, or −1
+Position = npt.NDArray[np.int64]  # (O, N): for each n from 1 the last n words in order n, or −1
+Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
@@ -37,17 +38,17 @@ class NgramSteps:
         self.words = (END_WORD, UNK_WORD, *model.words[len(MARKS) :])
         self._own_ids = np.array([END, UNK, *range(len(MARKS), len(model.words))], np.int64)
 
-    def start(self, n: int) -> Rows:
+    def start(self, n: int) -> Position:
         """`n` rows that have read `<s>`."""
         rows_ON = np.full((max(1, self.model.order - 1), n), ABSENT, np.int64)
         rows_ON[0] = START
         return rows_ON
 
-    def gather(self, position: Rows, rows: Rows) -> Rows:
+    def gather(self, position: Position, rows: Rows) -> Position:
         """These rows, in this order, with repetition."""
         return position[:, rows]
 
-    def log_probs(self, position: Rows, *, rows: Rows, words: Rows) -> Floats:
+    def log_probs(self, position: Position, *, rows: Rows, words: Rows) -> Floats:
         """A word's log probability after each of `rows`, as `BackoffModel.score_ids` finds it."""
         ids, rows_ON = self._own_ids[words], position[:, rows]
         log10s = self.model.orders[0].log10_probs[ids]
@@ -59,7 +60,9 @@ class NgramSteps:
             log10s[hit] = grams.log10_probs[found[hit]]
         return _nats(self._checked(log10s))
 
-    def read(self, position: Rows, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Rows:
+    def read(
+        self, position: Position, *, rows: Rows, tokens: Sequence[str], words: Rows
+    ) -> Position:
         """The rows after one more word each; spellings are ignored."""
         before_ON, ids = position[:, rows], self._own_ids[words]
         rows_ON = np.empty_like(before_ON)
@@ -68,11 +71,11 @@ class NgramSteps:
             rows_ON[n] = grams.find_after(before_ON[n - 1], ids, n_words=len(self.model.words))
         return rows_ON
 
-    def distribution(self, position: Rows) -> Floats:
+    def distribution(self, position: Position) -> Floats:
         """The log-probabilities of all words, (N, V)."""
         return _nats(self.log10_distribution(position))
 
-    def log10_distribution(self, position: Rows) -> Log10s:
+    def log10_distribution(self, position: Position) -> Log10s:
         """The log10 probabilities of all words, (N, V); −inf for probability 0."""
         model, n_words = self.model, len(self.model.words)
         log10s = np.tile(model.orders[0].log10_probs, (position.shape[1], 1))

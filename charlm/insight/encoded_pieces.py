@@ -25,7 +25,6 @@ from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import PAD, UNKNOWN_LETTER, WORD_END, WORD_START, Inventory
 
 Part = TypeVar("Part", bound=torch.nn.Module)
-Vectors = npt.NDArray[np.float32]
 Piece = tuple[int, ...]  # character ids
 
 SHOWN = {WORD_START: "{", WORD_END: "}", UNKNOWN_LETTER: "\N{REPLACEMENT CHARACTER}"}
@@ -113,7 +112,7 @@ def shown(piece: Piece, inventory: Inventory) -> str:
 @torch.no_grad()
 def encoded_pieces(
     pieces: Sequence[Piece], *, by: Callable[[Forms], Tensor], device: torch.device
-) -> Vectors:
+) -> npt.NDArray[np.float32]:
     """The pieces of spelling encoded by `by`, a row each."""
     results = []
     for first in range(0, len(pieces), FORMS_AT_ONCE):

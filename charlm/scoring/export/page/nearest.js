@@ -28,21 +28,21 @@ class NearWords {
       for (let k = 0; k < dim; k++) query[k] += value * directions[place * dim + k];
     });
     const left = new Set([0, UNK, model.wordIds.get(form)]);
-    const coarse = this.lengths.map((own, word) => product(query, this.cut(word)) / own);
+    const coarse = this.lengths.map((own, word) => dot(query, this.cut(word)) / own);
     const candidates = largestPlaces(coarse, CANDIDATES, (word) => !left.has(word));
     const exact = candidates.map((word) => cosine(vector, model.encoded(model.words[word])));
     return largestPlaces(exact, count, () => true).map((k) => [model.words[candidates[k]], exact[k]]);
   }
 }
 
-function product(a, b) {
+function dot(a, b) {
   let sum = 0;
   for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
   return sum;
 }
 
-const norm = (vector) => Math.sqrt(product(vector, vector));
-const cosine = (a, b) => product(a, b) / (norm(a) * norm(b) || 1);
+const norm = (vector) => Math.sqrt(dot(vector, vector));
+const cosine = (a, b) => dot(a, b) / (norm(a) * norm(b) || 1);
 
 /** Answers of the worker; while it is at one, the latest further question waits for it. */
 class Neighbour {

@@ -66,13 +66,6 @@ def test_words_that_do_not_occur_have_their_unigram() -> None:
     assert unigrams.counts.tolist() == [0, 1, 1, 1, 0, 0]
 
 
-def test_orders_longer_than_any_sentence_are_empty() -> None:
-    ids, word_ids = encoded(["a", ""])
-    orders = count_ngrams(ids, order=5, n_words=len(word_ids.words))
-    assert [len(each.keys) for each in orders] == [4, 3, 1, 0, 0]
-    assert all(len(orders[4].__dict__[field]) == 0 for field in ("counts", "suffixes", "opens"))
-
-
 def test_no_text_has_unigrams_alone() -> None:
     orders = count_ngrams(np.empty(0, np.int32), order=3, n_words=3)
     assert [each.counts.tolist() for each in orders] == [[0, 0, 0], [], []]

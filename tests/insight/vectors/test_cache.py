@@ -52,19 +52,11 @@ def test_the_file_is_read_by_the_library_and_holds_unit_vectors_in_fp16(
     assert torch.equal(kept, torch.from_numpy(stored))
 
 
+@pytest.mark.parametrize("name", ["plain", os.fsdecode(b"no utf-8: caf\xe9")])
 def test_a_second_question_is_answered_from_the_file(
-    run_of_vectors: MakeRun, monkeypatch: pytest.MonkeyPatch
+    name: str, run_of_vectors: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = run_of_vectors(AXES)
-    first = neighbours(["a", "c"], model=run, device="cpu")
-    monkeypatch.setattr(cache, "_blocks", refuse)
-    assert neighbours(["a", "c"], model=run, device="cpu") == first
-
-
-def test_a_run_whose_name_is_not_utf_8_is_answered_from_the_file_too(
-    run_of_vectors: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = run_of_vectors(AXES).rename(tmp_path / os.fsdecode(b"caf\xe9"))
+    run = run_of_vectors(AXES).rename(tmp_path / name)
     first = neighbours(["a", "c"], model=run, device="cpu")
     monkeypatch.setattr(cache, "_blocks", refuse)
     assert neighbours(["a", "c"], model=run, device="cpu") == first

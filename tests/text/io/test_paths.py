@@ -10,7 +10,7 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.io.files import atomic_write, write_bytes
-from charlm.text.io.paths import make_folder, require_place
+from charlm.text.io.paths import require_place
 
 PROC = pytest.mark.skipif(sys.platform != "linux", reason="this system has no /proc")
 
@@ -111,13 +111,6 @@ def test_the_systems_own_folders_are_no_place_for_files(
     assert refusal(path, check).removeprefix("--out ") == (
         f"{path}: is the system's own; expected a file of yours or a new name"
     )
-
-
-def test_a_link_to_nothing_is_no_folder() -> None:
-    Path("link").symlink_to("none")
-    with pytest.raises(DataError) as caught:
-        make_folder(Path("link"))
-    assert str(caught.value) == "link: is a link to nothing; expected a folder or a new name"
 
 
 @PROC

@@ -1,12 +1,11 @@
 """Operations counted by hand, for a model small enough to do so."""
 
-import pytest
 import torch
 
 from charlm.bench.flops import forward_flops
 from charlm.model.build import build_model
 from charlm.model.forms import FormTable
-from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 SETTINGS = {
     "encoder": {
@@ -19,12 +18,8 @@ SETTINGS = {
 }
 
 
-@pytest.fixture
-def inventory() -> Inventory:
-    return inventory_of([["ab", "<unk>"], ["abc", "ab"]])
-
-
-def test_the_operations_of_a_toy_are_those_of_a_hand_calculation(inventory: Inventory) -> None:
+def test_the_operations_of_a_toy_are_those_of_a_hand_calculation() -> None:
+    inventory = inventory_of([["ab", "<unk>"], ["abc", "ab"]])
     model, _ = build_model(SETTINGS, inventory)
     ab, abc = (inventory.word_ids[word] for word in ("ab", "abc"))
     forms = FormTable(inventory, inventory.words).forms(torch.tensor([ab, abc]).numpy())

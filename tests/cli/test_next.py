@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
@@ -14,13 +13,9 @@ def ask(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["next", *arguments])
 
 
-@pytest.fixture
-def arpa(corpus_dir: Path, tmp_path: Path) -> Path:
-    charlm.ngram_baseline(data=corpus_dir, order=2, out=tmp_path / "kn.arpa")
-    return tmp_path / "kn.arpa"
-
-
-def test_models_stand_side_by_side(run: Path, arpa: Path) -> None:
+def test_models_stand_side_by_side(run: Path, corpus_dir: Path, tmp_path: Path) -> None:
+    arpa = tmp_path / "kn.arpa"
+    charlm.ngram_baseline(data=corpus_dir, order=2, out=arpa)
     result = ask("the", "zebra", "-k", "2", "--model", str(run), "--lm", str(arpa))
     of_run, of_lm = charlm.next_words("the zebra", model=run, lm=arpa, k=2)
     assert (result.exit_code, result.stderr) == (

@@ -14,7 +14,6 @@ from charlm.model.contexts.lstm import LSTM
 from charlm.model.encoders import ENCODERS
 from charlm.model.encoders.word import WordLookup
 from charlm.model.forms import FormTable
-from charlm.model.language_model import LanguageModel
 from charlm.model.outputs.softmax import Softmax
 from charlm.presets import PRESETS
 from charlm.settings import options_of
@@ -25,12 +24,6 @@ TINY: dict[str, Any] = {
     "context": {"type": "lstm", "dim": 3, "layers": 1, "dropout": 0},
     "output": {"type": "hierarchical"},
 }
-
-
-@pytest.fixture
-def model(inventory: Inventory) -> LanguageModel:
-    torch.manual_seed(1)
-    return build_model(TINY, inventory)[0].eval()
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -104,9 +97,9 @@ def test_what_makes_no_model_is_refused_in_one_line(
     assert str(caught.value) == message
 
 
-def test_the_model_feeds_the_form_that_stands_at_each_position(
-    model: LanguageModel, inventory: Inventory
-) -> None:
+def test_the_model_feeds_the_form_that_stands_at_each_position(inventory: Inventory) -> None:
+    torch.manual_seed(1)
+    model = build_model(TINY, inventory)[0].eval()
     forms = FormTable(inventory, inventory.words).forms(np.array([5, 2, 0]))
     where = torch.tensor([[0, 2], [1, 1], [0, 0]])
     words = torch.tensor([[3, -1], [1, 4], [0, 2]])

@@ -18,7 +18,7 @@ from charlm.text.io.files import Digest, display_name
 from charlm.text.io.lines import CONVERT, UTF8, is_utf8
 from charlm.text.io.paths import is_pipe
 
-Engine = Literal["auto", "charlm", "kenlm"]
+QueryEngine = Literal["auto", "charlm", "kenlm"]
 NgramModel = BackoffModel | KenLMModel  # both answer `score` alike
 
 
@@ -53,7 +53,7 @@ def listed_ngram(path: str | Path) -> BackoffModel:
 def load_ngram(
     path: str | Path,
     *,
-    engine: Engine = "auto",
+    engine: QueryEngine = "auto",
     encoding: str = UTF8,
     digest: Digest | None = None,
 ) -> NgramModel:

@@ -16,7 +16,7 @@ from charlm.ngram.arpa_writing import require_arpa_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
 from charlm.ngram.lmplz import estimate_with_lmplz
-from charlm.ngram.load import Engine, NgramModel, load_ngram
+from charlm.ngram.load import NgramModel, QueryEngine, load_ngram
 from charlm.ngram.ngram_counts import CountArray
 from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, noise_of, text_in, words_of
@@ -137,7 +137,7 @@ def estimated(
 
 
 def loaded(
-    path: str | Path, *, engine: Engine, encoding: str = UTF8
+    path: str | Path, *, engine: QueryEngine, encoding: str = UTF8
 ) -> tuple[NgramModel, ModelInfo]:
     """The model in a file.
 

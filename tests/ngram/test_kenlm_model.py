@@ -14,7 +14,7 @@ from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import estimate
-from charlm.ngram.load import Engine, load_ngram
+from charlm.ngram.load import QueryEngine, load_ngram
 from charlm.ngram.word_ids import UNK, WordIds, encode
 
 HOW = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
@@ -82,7 +82,7 @@ def test_kenlm_says_nothing_of_a_file_without_unk(
 
 @pytest.mark.parametrize("engine", ["kenlm", "charlm"])
 def test_without_marks_words_get_what_kenlms_query_n_gives_them(
-    tmp_path: Path, kenlm: Any, engine: Engine
+    tmp_path: Path, kenlm: Any, engine: QueryEngine
 ) -> None:
     write_arpa(estimated(3), tmp_path / "a.arpa")
     judge = kenlm.Model(str(tmp_path / "a.arpa"))

@@ -92,10 +92,10 @@ def _stopped(result: "TrainResult", *, by: str) -> str:
 
 
 def _made(result: "TrainResult") -> str:
-    """`1 epoch and 5 steps, 30 s`."""
+    """`1 epoch and 5 steps, 30 s of training`: what precedes the first step is not in it."""
     epochs = f"{result.epochs:,} {output.noun(result.epochs, 'epoch')}"
     steps = f"{result.steps:,} {output.noun(result.steps, 'step')}"
-    return f"{epochs}{f' and {steps}' if result.steps else ''}, {_time(result.seconds)}"
+    return f"{epochs}{f' and {steps}' if result.steps else ''}, {_time(result.seconds)} of training"
 
 
 class ProgressBar:

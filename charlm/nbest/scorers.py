@@ -115,8 +115,9 @@ class SameWords:
                     knows, lacks = (self.name, self._other) if known else (self._other, self.name)
                     raise ConfigError(
                         f"mixture: {knows} knows {word!r:.60} and {lacks} does not; expected the "
-                        "same words of both; estimate an n-gram model with --vocab RUN, or "
-                        "weigh them as features, unmixed"
+                        "same words of both; estimate an n-gram model with --vocab RUN, make one "
+                        "of two ARPA files (charlm mix A B --arpa FILE), or weigh them as "
+                        "features, unmixed"
                     )
         return scores
 

@@ -20,9 +20,8 @@ from charlm.training.train import TrainResult, train
 SIZES = ["encoder.encoder.dim=3", "encoder.encoder.widths=1,2", "encoder.encoder.filters=3,4"]
 SIZES += ["context.dim=5", "context.layers=1"]
 EPOCHS = 4  # of half a second each
-STOPPED = (
-    r"{run}: stopped by {name} after [123] epochs?( and \d+ steps?)?, \d+ s; go on with --resume"
-)
+COUNTED = r"[123] epochs?( and \d+ steps?)?, \d+ s of training"
+STOPPED = rf"{{run}}: stopped by {{name}} after {COUNTED}; go on with --resume"
 
 
 @pytest.fixture(scope="module")

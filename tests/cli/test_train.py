@@ -61,7 +61,7 @@ def test_train_prints_where_the_run_is_and_its_best_perplexity(corpus_dir: Path)
     log = [json.loads(line) for line in Path("r/log.jsonl").read_text().splitlines()]
     best = min(log, key=lambda record: record["valid_ppl"])
     assert result.stdout == (
-        f"r: finished after 2 epochs, {sum(logged_seconds()):.0f} s\n"
+        f"r: finished after 2 epochs, {sum(logged_seconds()):.0f} s of training\n"
         f"best valid ppl {best['valid_ppl']:.2f} (epoch {best['epoch']})\n"
     )
 
@@ -157,7 +157,7 @@ def test_an_interrupt_says_what_is_there_and_how_to_go_on(
     second = runner.invoke(app, arguments)  # does not fail with "holds a run already"
     assert (second.exit_code, second.stdout) == (130, "")
     assert second.stderr.endswith(
-        "r: stopped by Ctrl-C after 1 epoch and 1 step, 6 s; go on with --resume\n"
+        "r: stopped by Ctrl-C after 1 epoch and 1 step, 6 s of training; go on with --resume\n"
     )
     in_epoch = -1
     assert runner.invoke(app, arguments).exit_code == 1
@@ -177,7 +177,7 @@ def test_the_time_that_is_told_holds_the_validation(
     monkeypatch.setattr(trainer.time, "perf_counter", lambda: now)
     monkeypatch.setattr(trainer.Trainer, "validate", slow_validation)
     result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
-    assert result.stdout.startswith("r: finished after 2 epochs, 2 min\n")
+    assert result.stdout.startswith("r: finished after 2 epochs, 2 min of training\n")
     assert [line.split("  ")[-1] for line in result.stderr.splitlines()[3:]] == ["50 s", "50 s"]
 
 
@@ -195,11 +195,11 @@ def test_a_training_that_ran_out_of_time_says_how_to_go_on(corpus_dir: Path) -> 
     arguments = ["train", "--data", str(corpus_dir), "--out", "r", *SIZES]
     result = runner.invoke(app, [*arguments, "--max-time", "0.000001"])
     assert result.exit_code == 0
-    assert result.stdout == "r: stopped by --max-time after 0 epochs and 1 step, 1 s\n"
+    assert result.stdout == "r: stopped by --max-time after 0 epochs and 1 step, 1 s of training\n"
     assert result.stderr.endswith("go on with --resume\n")
     more = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", "--resume"])
     assert sum(logged_seconds()) > 2
-    told = f"r: finished after 2 epochs, {sum(logged_seconds()):.0f} s\nbest valid ppl "
+    told = f"r: finished after 2 epochs, {sum(logged_seconds()):.0f} s of training\nbest valid ppl "
     assert more.stdout.startswith(told)
 
 

@@ -31,7 +31,7 @@ class CharCNN(Encoder):
 
     The tanh is applied after the maximum, which gives the same result. The filters of all widths
     are in one matrix, narrow ones padded with zeros: one product instead of one convolution per
-    width.
+    width. `charlm.bench.naive.NaiveModel.forward` computes the same as one reads it in the paper.
     """
 
     reads_spelling = True

@@ -96,7 +96,8 @@ def test_models_of_other_words_do_not_mix(run: Path, arpa: Path, tmp_path: Path)
     lm.write_text(SAME)
     expected = (
         "mixture: nn knows 'b' and kn does not; expected the same words of both; estimate an "
-        "n-gram model with --vocab RUN, or weigh them as features, unmixed"
+        "n-gram model with --vocab RUN, make one of two ARPA files (charlm mix A B --arpa FILE), "
+        "or weigh them as features, unmixed"
     )
     for said in ({"mix_weights": ".5,.5"}, {"mix": text}):
         text.write_text("a b\n")

@@ -27,7 +27,10 @@ FILES = {
     "pairs.tsv": "sentence_good\tsentence_bad\nthe cat sat\tcat the sat\na dog sat\tdog a sat\n",
     "raw.txt": "The cat sat on the mat\n" * 10,
 }
-METHODS = ["score", "score_many", "tokens", "neighbours", "vectors", "sample", "step", "next_words"]
+METHODS = [
+    *("score", "score_many", "tokens", "step", "next_words", "sample"),
+    *("neighbours", "vectors", "context_vectors"),
+]
 CALLED = {
     "Model": charlm.Model,
     "SentenceScore": charlm.SentenceScore,

@@ -20,7 +20,7 @@ from charlm.options import check_ranges
 from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.decoding.run_steps import RunSteps
 from charlm.scoring.likelihood.draw import Shape
-from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
+from charlm.scoring.likelihood.nll import FormVectors, sentence_contexts, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.scoring.likelihood.sample_options import SampleOptions
 from charlm.scoring.likelihood.sample_rows import SentencePlan
@@ -99,6 +99,24 @@ class Model(LoadedModel):
             ConfigError: as `charlm.neighbours`.
         """
         return vectors_in(self._run, [words] if isinstance(words, str) else words, at=at)
+
+    @checked_call
+    def context_vectors(self, sentence: str) -> npt.NDArray[np.float32]:
+        """What the output layer reads where it predicts each word and `</s>`, shape (n + 1, dim).
+
+        Row i is the context's vector after the i words before, in the sentence of `tokens`, which
+        is read as by `score`: row 0 knows nothing of it, the last row all words.
+
+        >>> model = charlm.load("exp/first")
+        >>> model.context_vectors("the cat sat").shape
+        (4, 8)
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within the sentence.
+        """
+        form_ids = FormIds(self._run.inventory)
+        ids = encode_sentences([self.tokens(sentence)], form_ids)
+        return sentence_contexts(self._vectors, ids, spellings=form_ids.spellings)[0]
 
     @checked_call
     def sample(

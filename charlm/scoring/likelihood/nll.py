@@ -4,9 +4,11 @@ A form's vector depends on the form alone, so the vocabulary is encoded once, an
 once per chunk. Memory depends on the vocabulary and the chunk, never on the length of a text.
 """
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +90,12 @@ class FormVectors(FormRows):
         if is_large:  # memory that is never written takes no space
             self.vocabulary_VE = self.vocabulary_VE.new_empty(inventory.n_words, model.encoder.dim)
         self._is_lacking_V = np.full(inventory.n_words, is_large)
+
+    def under(self, kind: type[LanguageModel]) -> Self:
+        """The same vectors, the parts of their model in one of another kind."""
+        model, found = self.model, copy.copy(self)
+        found.model = kind(model.encoder, model.context, model.output)
+        return found
 
     @property
     def positions_at_once(self) -> int:
@@ -220,6 +228,27 @@ def sentence_nlls(
         for i, nll in zip(batch, nlls, strict=True):
             results[i] = nll
     return results
+
+
+class _WithoutOutput(LanguageModel):
+    """The same model; where each nll would stand, there is the vector that the output reads."""
+
+    def continue_from(
+        self, x_TBE: Tensor, *, words_TB: Tensor, state: State
+    ) -> tuple[Tensor, State]:
+        """h_TBH, and the state after the last position."""
+        h_TBH, state = self.context(x_TBE, state)
+        return h_TBH, state
+
+
+def sentence_contexts(
+    vectors: FormVectors, sentences: Sequence[Ids], *, spellings: Sequence[str]
+) -> list[npt.NDArray[np.float32]]:
+    """What the output reads where it predicts each token of each sentence, (n, H) each.
+
+    Sentences are read as by `sentence_nlls`.
+    """
+    return sentence_nlls(vectors.under(_WithoutOutput), sentences, spellings=spellings)
 
 
 def batch_nlls(

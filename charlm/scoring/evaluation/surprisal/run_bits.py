@@ -5,7 +5,6 @@ to the last bit. With entropies both come from whole distributions, in one pass:
 figures up to rounding.
 """
 
-import copy
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -61,7 +60,7 @@ class RunBits(TokenModel):
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
-        vectors = _with_entropies(self._vectors) if entropy else self._vectors
+        vectors = self._vectors.under(_WithEntropies) if entropy else self._vectors
         state = self.run.model.context.initial_state(1) if is_carried else None
         if self._reader is not None:
             self._reader.restart()
@@ -113,10 +112,3 @@ class _WithEntropies(LanguageModel):
         nll_N = -log_probs_NV.gather(1, words_N1)[:, 0]
         entropy_N = -log_probs_NV.exp().mul_(log_probs_NV).sum(-1)
         return torch.stack([nll_N, entropy_N], dim=-1).view(*words_TB.shape, 2), state
-
-
-def _with_entropies(vectors: FormVectors) -> FormVectors:
-    """The same vectors, with a model that also gives entropies."""
-    model, found = vectors.model, copy.copy(vectors)
-    found.model = _WithEntropies(model.encoder, model.context, model.output)
-    return found

@@ -10,10 +10,13 @@ import numpy.typing as npt
 from charlm.api.loaded_models import LoadedModel
 from charlm.arguments import checked_call
 from charlm.errors import broken_model
+from charlm.insight.encoded_pieces import part_of
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
+from charlm.insight.vectors.taps import Reader
+from charlm.model.encoders.morph import MorphEncoder
 from charlm.nbest.scorer import WordLogProbs
 from charlm.notebook import table_html
 from charlm.options import check_ranges
@@ -99,6 +102,25 @@ class Model(LoadedModel):
             ConfigError: as `charlm.neighbours`.
         """
         return vectors_in(self._run, [words] if isinstance(words, str) else words, at=at)
+
+    @checked_call
+    def morphs(self, word: str) -> tuple[str, ...]:
+        """The morphs as which the model's encoder reads a word, known or not, in their order.
+
+        They are the word's in the vocabulary, else those found among the morphs of all its words;
+        a character that none of these covers stands alone. `unbelievably` may be `un`, `believ`
+        and `ably`.
+
+        Raises:
+            ConfigError: a model that does not read morphs; as `charlm.neighbours`.
+        """
+        part_of(
+            self._run,
+            MorphEncoder,
+            what="part that reads morphs",
+            wanted="morph, such as morph-small's",
+        )
+        return self._run.inventory.segment(Reader(self._run).read(word).form)
 
     @checked_call
     def context_vectors(self, sentence: str) -> npt.NDArray[np.float32]:

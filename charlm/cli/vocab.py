@@ -41,8 +41,8 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     """List the words and characters of a corpus.
 
     Prints the numbers of words (V), characters (C) and tokens (T) as Kim et al. count them, what is
-    out of vocabulary in each split that exists, and the longest words. Training without --vocab
-    makes the same vocabulary by itself.
+    out of vocabulary in each split that exists, and the longest words, with --morphs as they are
+    cut. Training without --vocab makes the same vocabulary by itself.
 
     \b
     charlm vocab --data corpus --out vocab.json
@@ -123,7 +123,11 @@ def _print(result: "VocabularyResult") -> None:
     inventory = result.inventory
     most = inventory.max_word_length
     longest = [(len(w), w if len(w) <= most else f"{w[:most]}…") for w in result.longest_words]
-    output.table(longest, header=("length", "longest words"))
+    if (morphs := result.morphs_of_longest) is None:
+        output.table(longest, header=("length", "longest words"))
+    else:
+        cut = [(*row, " ".join(each)) for row, each in zip(longest, morphs, strict=True)]
+        output.table(cut, header=("length", "longest words", "morphs"))
     output.write(f"words cut after {inventory.max_word_length} characters: {inventory.n_cut_words}")
 
 

@@ -15,6 +15,7 @@ import charlm
 from charlm.api.loaded_models import SentenceScore
 from charlm.api.trained_model import Model
 from charlm.errors import ConfigError, DataError
+from charlm.model.build import build_model
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
 from charlm.run.stored_weights import load_run, read_tensors, save_best
@@ -206,6 +207,40 @@ def test_vectors_are_a_row_a_word_at_any_tap(model: Model) -> None:
     assert after[0].tolist() == after[2].tolist() != after[1].tolist()
     assert after.tolist() == model.vectors(words, at="highway").tolist()
     assert after.tolist() != before.tolist()
+
+
+def test_morphs_are_those_of_a_known_word_and_those_found_in_another(
+    corpus_dir: Path, tmp_path: Path, save_run: Callable[..., Path]
+) -> None:
+    lines = "looked\tlook ed\ncats\tcat s\ndogs\tdog + s\nat\tto the\n"
+    (tmp_path / "morphs.tsv").write_text(lines)
+    inventory = charlm.vocab(data=corpus_dir, morphs=str(tmp_path / "morphs.tsv")).inventory
+    parts = {"encoder": {"type": "morph", "dim": 4}, "context": {"type": "lstm", "dim": 4}}
+    built, settings = build_model({**parts, "output": {"type": "softmax"}}, inventory)
+    run = save_run(tmp_path / "run", built, settings=settings, inventory=inventory)
+    model = charlm.load(run, device="cpu")
+    assert isinstance(model, Model)
+    assert [model.morphs(word) for word in ("looked", "cats", "at", "<unk>:at")] == [
+        *(("look", "ed"), ("cat", "s"), ("to", "the"), ("to", "the"))
+    ]
+    assert model.morphs("catslooked") == ("cat", "s", "look", "ed")
+    assert model.morphs("dogms") == ("dog", "m", "s")
+    with pytest.raises(ConfigError, match="is read as 2 words"):
+        model.morphs("a cat")
+    x_N, m_N = (built.encoder.get_parameter(f"{name}.weight") for name in ("words", "morphs"))
+    assert inventory.morphs is not None
+    rows = [3 + inventory.morphs.morphs.index(morph) for morph in model.morphs("catslooked")]
+    expected = (x_N[1] + m_N[rows].sum(0)).tolist()
+    assert model.vectors("catslooked")[0].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_model_that_reads_no_morphs_says_what_its_encoder_is(model: Model) -> None:
+    with pytest.raises(ConfigError) as caught:
+        model.morphs("cat")
+    assert str(caught.value) == (
+        f"{model.path}: its encoder 'highway' has no part that reads morphs; expected one with "
+        "morph, such as morph-small's; choose another run"
+    )
 
 
 def test_neighbours_are_those_of_the_public_function(model: Model, tiny_run: Path) -> None:

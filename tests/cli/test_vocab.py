@@ -70,12 +70,22 @@ def test_vocab_prints_sizes_splits_and_longest_words() -> None:
 def test_vocab_prints_the_number_of_morphs_and_how_many_a_word_has() -> None:
     Path("morphs.tsv").write_text("cccc\tcc + cc\nddd\tdd d\n")
     result = run("--data", "corpus", "--morphs", "morphs.tsv", "--json")
-    assert json.loads(result.stdout)["n_morphs"] == 3
+    told = json.loads(result.stdout)
+    cuts = [["a"] * 6, ["b"] * 5, ["cc", "cc"], ["dd", "d"], ["e", "e"]]
+    assert (told["n_morphs"], told["morphs_of_longest"]) == (3, cuts)
     printed = run("--data", "corpus", "--morphs", "morphs.tsv").stdout.splitlines()
     # Parts that no morph covers are cut into letters. The longer words have twice 6 + 5 + 2 + 2 + 2
     # pieces, and there are 27 words of one letter: 61 pieces in 37 words.
     assert printed[5] == "M       3  morphs, 1.65 to a word of train.txt"
     assert printed[6] == "        3  of the words are cut into single letters"
+    assert printed[21:27] == [
+        "length  longest words  morphs",
+        "     6  aaaaaa         a a a a a a",
+        "     5  bbbbb          b b b b b",
+        "     4  cccc           cc cc",
+        "     3  ddd            dd d",
+        "     2  ee             e e",
+    ]
 
 
 def test_json_is_one_object_with_what_the_library_returns() -> None:

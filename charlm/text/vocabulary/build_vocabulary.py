@@ -123,6 +123,13 @@ class VocabularyResult(ShortRepr):
         """The longest words; of equally long ones the more frequent first."""
         return tuple(sorted(self.inventory.words[2:], key=len, reverse=True)[:N_LONGEST])
 
+    @property
+    def morphs_of_longest(self) -> tuple[tuple[str, ...], ...] | None:
+        """The morphs of each of the longest words; None if words are not segmented."""
+        if self.inventory.morphs is None:
+            return None
+        return tuple(map(self.inventory.segment, self.longest_words))
+
     def to_dict(self) -> dict[str, object]:
         return {
             "n_words": self.n_words,
@@ -137,6 +144,7 @@ class VocabularyResult(ShortRepr):
             "n_tokens": self.n_tokens,
             "splits": {split: counts.to_dict() for split, counts in self.splits.items()},
             "longest_words": list(self.longest_words),
+            "morphs_of_longest": self.morphs_of_longest and [*map(list, self.morphs_of_longest)],
             "max_word_length": self.inventory.max_word_length,
             "n_cut_words": self.inventory.n_cut_words,
             "normalisation": self.inventory.normalisation.to_dict(),

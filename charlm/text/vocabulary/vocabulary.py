@@ -111,6 +111,18 @@ class Inventory(ShortRepr):
             letters = [known.get(c, UNKNOWN_LETTER) for c in form[: self.max_word_length]]
         return [WORD_START, *letters, WORD_END]
 
+    def segment(self, form: str) -> tuple[str, ...]:
+        """The morphs of a form, in their order; none if words are not segmented."""
+        if self.morphs is None:
+            return ()
+        if form in (UNK_WORD, END_WORD):
+            return (form,)
+        return self.morphs.segment(self._read_part(form))
+
+    def _read_part(self, form: str) -> str:
+        """What is segmented of a form: a known word has a segmentation of its own."""
+        return form if form in self.word_ids else form[: self.max_word_length]
+
     def morph_ids(self, form: str) -> list[int]:
         """Ids of the set of morphs of a form; empty if words are not segmented."""
         if self.morphs is None:
@@ -119,7 +131,7 @@ class Inventory(ShortRepr):
             return [UNKNOWN_MORPH]
         if form == END_WORD:
             return [END_MORPH]
-        return self.morphs.ids(form if form in self.word_ids else form[: self.max_word_length])
+        return self.morphs.ids(self._read_part(form))
 
     @cached_property
     def sha256(self) -> str:

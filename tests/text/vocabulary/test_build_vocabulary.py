@@ -135,6 +135,7 @@ def test_the_json_holds_every_figure(data: Path) -> None:
         "n_in_letters": None,
         "n_tokens": 12,
         "longest_words": ["a", "b"],
+        "morphs_of_longest": None,
         "max_word_length": 65,
         "n_cut_words": 0,
         "normalisation": Normalisation().to_dict(),
@@ -153,6 +154,10 @@ def test_morphs_are_counted_and_weighed_by_tokens(data: Path) -> None:
     assert result.morphs_per_word == (3 * 3 + 2 * 1) / 5  # a three times, b twice
     told = result.to_dict()
     assert (told["n_morphs"], told["morphs_per_word"]) == (3, 2.2)
+    assert (told["longest_words"], told["morphs_of_longest"]) == (
+        ["a", "b"],
+        [["x", "y", "z"], ["x"]],
+    )
     assert load_inventory(data / "vocab.json") == result.inventory
 
 

@@ -197,7 +197,10 @@ def test_morphs_of_a_form_are_read_as_far_as_its_spelling_but_for_words() -> Non
     assert inventory.morph_ids("aaccc") == [4]
     assert inventory.morph_ids("<unk>") == [1]
     assert inventory.morph_ids("</s>") == [2]
+    cut = {form: inventory.segment(form) for form in ("aabbc", "aaccc", "<unk>", "</s>")}
+    assert list(cut.values()) == [("ab", "c"), ("a", "a"), ("<unk>",), ("</s>",)]
     assert inventory_of(PLAIN).morph_ids("a") == []
+    assert inventory_of(PLAIN).segment("a") == ()
 
 
 @pytest.mark.parametrize(

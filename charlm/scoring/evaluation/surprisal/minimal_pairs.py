@@ -8,7 +8,7 @@ no option; its total is the mean over its sets (Warstadt et al., 2020).
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from charlm.errors import ConfigError, DataError
@@ -125,14 +125,9 @@ class PairResult(ShortRepr):
     @property
     def notes(self) -> tuple[str, ...]:
         """Why figures of these models may not compare, in sentences."""
-        notes = []
+        notes = list[str]()
         for name, sets in zip(self.models, self.sets, strict=True):
-            without = [each.name for each in sets if not each.n_judged]
-            if 0 < len(without) < len(sets):
-                notes.append(
-                    f"{name} knows the differing words of no pair in {len(without)} of {len(sets)} "
-                    f"sets, first {without[0]}: its means are over the others"
-                )
+            notes += _on_set_aside(name, sets)
         if len({tuple(each.n_unknown for each in sets) for sets in self.sets}) > 1:
             notes.append(
                 "each model is judged by the pairs whose differing words it knows, and these are "
@@ -150,6 +145,23 @@ class PairResult(ShortRepr):
             }
             for k, name in enumerate(self.models)
         }
+
+
+def _on_set_aside(name: str, sets: Sequence[PairSet]) -> Iterator[str]:
+    """On sets whose figures are of less than half of their pairs, or of none."""
+    thin = [each for each in sets if each.n_judged < each.n_unknown]
+    if not thin:
+        return
+    first = max(thin, key=lambda each: share(each.n_unknown, each.n_pairs))
+    n_without = sum(not each.n_judged for each in thin)
+    left_out = f", and its means leave out {n_without} sets with none" if n_without else ""
+    figures = f"its accuracies are of the others{left_out}"
+    yield (
+        f"{name} does not know the differing words of most pairs in {len(thin)} of {len(sets)} "
+        f"sets ({first.name}: {first.n_unknown} of {first.n_pairs}): "
+        f"{figures if n_without < len(sets) else 'it has no accuracy'}; are the pairs written as "
+        "its training text was (case, punctuation cut off)?"
+    )
 
 
 @keywords(PairOptions)

@@ -99,10 +99,29 @@ def test_models_that_know_other_pairs_do_not_compare() -> None:
     one = (PairSet("a", "", 5, 3, 0, 2), PairSet("b", "", 0, 0, 0, 9))
     other = (PairSet("a", "", 6, 2, 0, 2), PairSet("b", "", 8, 1, 0, 0))
     lacking, apart = PairResult(("x", "y"), (one, other)).notes
-    assert lacking.startswith("x knows the differing words of no pair in 1 of 2 sets, first b: ")
+    assert lacking.startswith(
+        "x does not know the differing words of most pairs in 1 of 2 sets (b: 9 of 9): its "
+        "accuracies are of the others, and its means leave out 1 sets with none; "
+    )
     assert "the accuracies do not compare; give the models one vocabulary" in apart
     assert PairResult(("x", "y"), (one, one)).notes == (lacking, lacking.replace("x", "y", 1))
     assert PairResult(("x", "y"), (other, other)).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("n_right", "n_unknown", "note"),
+    [
+        (5, 5, ""),
+        (5, 6, "in 1 of 1 sets (a: 6 of 11): its accuracies are of the others; are the pairs writ"),
+        (0, 9, "in 1 of 1 sets (a: 9 of 9): it has no accuracy; are the pairs written as its trai"),
+    ],
+)
+def test_figures_of_few_of_the_pairs_or_of_none_are_told(
+    n_right: int, n_unknown: int, note: str
+) -> None:
+    notes = PairResult(("x",), ((PairSet("a", "", n_right, 0, 0, n_unknown),),)).notes
+    assert len(notes) == bool(note)
+    assert note in "".join(notes)
 
 
 def test_pairs_need_two_columns(arpa: Path, pairs: Path, tmp_path: Path) -> None:

@@ -1,19 +1,9 @@
-"""Which spelling rules would make which unknown words known.
+"""The words of texts, lists, lattices and references that a vocabulary lacks, and why."""
 
-A word that a vocabulary lacks only because of its case, an apostrophe or a number is not rare: the
-texts were prepared differently. Each rule is tried alone, then together with each other rule; a
-word is credited to the first that leads to known words.
-"""
-
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
@@ -25,160 +15,18 @@ from charlm.nbest.list_lines import opened
 from charlm.nbest.policies import plain_words
 from charlm.nbest.references import form_alone, texts_of
 from charlm.options import require_one_stdin
-from charlm.text.corpus.labels import is_piece, is_silent, labels_read
-from charlm.text.corpus.normalisation import (
-    HYPHENS,
-    NUMBER_TOKEN,
-    UNSEEN,
-    Normalisation,
-    is_numeral,
-    simple_tokens,
-)
-from charlm.text.corpus.oddities import Finding, oddities, replaced, scripts_of
-from charlm.text.corpus.tokens import form_of, is_literal_unk, share
+from charlm.text.corpus.labels import is_silent, labels_read
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.oddities import Finding, oddities
+from charlm.text.corpus.spelling_rules import RULES, Remedy, explained
+from charlm.text.corpus.tokens import is_literal_unk
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import CORPUS, split_words
 from charlm.text.io.table_lines import REFERENCES, SENTENCES, names_columns, refuse_csv_lines
 from charlm.text.vocabulary.vocabulary import Inventory
 
 N_SHOWN = 8
-# Share of the unknown tokens; if case, numbers or punctuation explain less, it is normal language.
-ENOUGH = 0.05
-ENOUGH_TYPES = 3
-APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
-HYPHEN = re.compile(f"[-{HYPHENS}\u2012\u2013\u2212]")
-CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
-# Signs of vowels and stress in Hebrew and Arabic, and the tatweel, which only widens a word.
-POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670]+")
-# Look-alike letters, where a letter of one script has crept into a word of another.
-CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
-ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
 AGAINST = f"{SENTENCES}, or call its columns id and ref in a first line"
-UNICODE_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
-
-TURKISH = Normalisation(unicode="none", lower=True, dotless_i=True)
-BARE = Normalisation(unicode="none", punctuation="drop")
-PARTS = Normalisation(unicode="none", split_hyphens=True)
-
-Rule = Callable[[str], Iterable[str]]
-Rules = dict[str, tuple[Rule, str]]  # name → rule and advice, in the order in which they are tried
-
-
-LOWERED = str.maketrans("\xe3\xf0\xf1", "\xc3\xd0\xd1")  # what lower case made of first bytes
-
-
-def _read_as_utf8(word: str) -> Iterator[str]:
-    for form in (word, word.translate(LOWERED)):
-        for wrong in ("cp1252", "latin-1"):
-            with suppress(UnicodeError):
-                yield form.encode(wrong).decode()
-
-
-RULES: Rules = {
-    # First, since lower case changes what bytes became: `CAFÃ‰`.
-    "encoding": (_read_as_utf8, "--encoding: it is UTF-8 that was read as something else"),
-    "case": (
-        lambda word: (word.lower(), word.capitalize(), word.upper()),
-        "prep --lower, for both texts",
-    ),
-    "dotless i": (lambda word: [TURKISH(word)], "prep --lower --dotless-i, for both texts"),
-    "Unicode form": (
-        lambda word: [unicodedata.normalize(form, word) for form in UNICODE_FORMS],
-        "prep --unicode NFC, for both texts",
-    ),
-    "ligatures and wide letters": (
-        lambda word: [unicodedata.normalize("NFKC", word)],
-        "prep --unicode NFKC, for both texts",
-    ),
-    "apostrophes": (
-        lambda word: (APOSTROPHES.sub("'", word), APOSTROPHES.sub("\u2019", word)),
-        "one apostrophe in both texts",
-    ),
-    "hyphens": (
-        lambda word: [HYPHEN.sub(sign, word) for sign in "-\u05be\u2010\u2013"],
-        "one hyphen in both texts",
-    ),
-    "unseen characters": (
-        lambda word: [" ".join(split_words(UNSEEN.sub("", replaced(word))))],
-        "prep --invalid replace; take zero-width marks out",
-    ),
-    "vowel points": (
-        lambda word: [POINTS.sub("", word)],
-        "take vowel points out of this text, as the other lacks them",
-    ),
-    "look-alike letters": (
-        lambda word: [word.translate(table) for table in ALIKE if len(scripts_of(word)) > 1],
-        "write each word in one script",
-    ),
-    "punctuation": (lambda word: [" ".join(simple_tokens(word))], "prep --tokenise simple"),
-    "numbers": (  # behind what cuts them off: `1990,`
-        lambda word: [" ".join(NUMBER_TOKEN if is_numeral(w) else w for w in split_words(word))],
-        "prep --numbers",
-    ),
-    "compounds": (
-        lambda word: [HYPHEN.sub(by, word) for by in ("", " ") if HYPHEN.search(word[1:-1])],
-        "",
-    ),
-}
-# The rules that `charlm score` and `tune` offer for the copy that models read.
-LIST_RULES: Rules = {
-    "Unicode form": (
-        RULES["Unicode form"][0],
-        "lists in the form of the model's text, or a run on text that prep has made",
-    ),
-    "ligatures and wide letters": (
-        RULES["ligatures and wide letters"][0],
-        "lists without them, or a run on text of prep --unicode NFKC",
-    ),
-    "apostrophes": RULES["apostrophes"],
-    "unseen characters": (RULES["unseen characters"][0], "taking such characters out"),
-    "vowel points": (RULES["vowel points"][0], "taking vowel points out"),
-    "case": (lambda word: [word.lower()], "--lower"),
-    "dotless i": (
-        RULES["dotless i"][0],
-        "lists in lower case with ı for I (prep --lower --dotless-i)",
-    ),
-    # The mark of a piece is no punctuation: without it er@@ is another piece.
-    "punctuation": (lambda word: [] if is_piece(word) else [BARE(word)], "--punctuation drop"),
-    "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),
-    "contractions": (
-        lambda word: [CONTRACTION.sub(r"\1 \2", word)],
-        "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on",
-    ),
-}
-SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
-# Another character for the same letter is never chance.
-SURE |= {"look-alike letters", "ligatures and wide letters"}
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """What a rule would achieve.
-
-    `examples` are pairs (unknown, known), the most frequent first; of a sign that a rule leaves
-    out, such as a full stop, "" is known.
-    """
-
-    rule: str
-    advice: str
-    n_tokens: int
-    n_types: int
-    share: float  # of all unknown tokens
-    examples: tuple[tuple[str, str], ...]
-
-    @property
-    def is_advised(self) -> bool:
-        """Whether the texts differ systematically, and not by a word here and there.
-
-        Rules for compounds are never advised: whether a hyphen separates words depends on the
-        language.
-        """
-        if self.n_types < ENOUGH_TYPES or not self.advice:
-            return False
-        return self.rule in SURE or self.share >= ENOUGH
-
-    def to_dict(self) -> dict[str, object]:
-        return {**vars(self), "is_advised": self.is_advised}
 
 
 @dataclass(frozen=True)
@@ -225,43 +73,6 @@ def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownW
         unexplained=tuple(unexplained[:N_SHOWN]),
         oddities=tuple(oddities(counts.most_common(), unicode=inventory.normalisation.unicode)),
     )
-
-
-def explained(
-    unknown: Sequence[tuple[str, int]],
-    is_known: Callable[[str], bool],
-    *,
-    rules: Rules,
-    n_unknown: int,
-) -> tuple[list[Remedy], list[tuple[str, int]]]:
-    """What rules would do for unknown words, the most helpful first, and the words left.
-
-    `unknown` are words with their counts, the most frequent first, perhaps not all of them;
-    `n_unknown` is the number of all unknown tokens.
-    """
-    found: dict[str, list[tuple[str, str, int]]] = {}
-    unexplained = []
-    for word, n in unknown:
-        remedy = _remedy(form_of(word), is_known, rules)
-        if remedy is None:
-            unexplained.append((word, n))
-        else:
-            found.setdefault(remedy[0], []).append((word, remedy[1], n))
-    remedies = []
-    for rule, cases in found.items():
-        n_tokens = sum(n for _, _, n in cases)
-        advice = [rules[name][1] for name in rule.split(" + ")]
-        remedies.append(
-            Remedy(
-                rule=rule,
-                advice="; ".join(advice) if all(advice) else "",
-                n_tokens=n_tokens,
-                n_types=len(cases),
-                share=share(n_tokens, n_unknown),
-                examples=tuple((word, to) for word, to, _ in cases[:3]),
-            )
-        )
-    return sorted(remedies, key=lambda each: -each.n_tokens), unexplained
 
 
 def _sentences(
@@ -313,20 +124,3 @@ def _list_format(sample: Sample) -> Format | None:
             ) from None
         return None
     return None if isinstance(form, TextFormat) else form
-
-
-def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[str, str] | None:
-    for names in (*combinations(rules, 1), *combinations(rules, 2)):
-        for candidate in _candidates(word, [rules[name][0] for name in names]):
-            if candidate != word and all(map(is_known, candidate.split(" "))):
-                return " + ".join(names), candidate
-    return None
-
-
-def _candidates(word: str, rules: Sequence[Rule]) -> Iterator[str]:
-    first, *second = rules
-    for candidate in first(word):
-        if not second:
-            yield candidate
-        elif candidate != word:
-            yield from second[0](candidate)

@@ -10,7 +10,6 @@ from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.rates_report import RateReport
 from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import Tuned
-from charlm.nbest.unknown_words import Remedy
 from charlm.nbest.weights import Weights
 from charlm.scoring.rescoring.explain import Explanation
 from charlm.scoring.rescoring.hypothesis_text import TextCounts
@@ -19,6 +18,7 @@ from charlm.scoring.rescoring.pipeline import ListCounts, Pipeline
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.spelling_rules import Remedy
 
 if TYPE_CHECKING:
     from charlm.scoring.rescoring.scorers.neural import Deviation

@@ -262,6 +262,19 @@ TextMap = Annotated[
         "Normalisation",
     ),
 ]
+Lower = Annotated[
+    bool, Opt("Lower-case what the models read, not what is written.", "Normalisation")
+]
+Tokenise = Annotated[
+    Literal["none", "simple"],
+    Opt(
+        "Tokeniser: none takes words as blanks separate them, simple also splits punctuation off "
+        "them.",
+        "Normalisation",
+        flags=("--tokenise", "--tokenize"),
+    ),
+]
+Numbers = Annotated[bool, Opt("Replace every number by N.", "Normalisation")]
 SplitHyphens = Annotated[
     bool, Opt("Split words at hyphens: well-known, twenty-one.", "Normalisation")
 ]

@@ -52,7 +52,8 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     its occurrences in a billion words, each word's count plus 1), and the surprisal under each
     model, summed over the tokens. An unknown word has the count 0, even if it occurs there, and the
     surprisal of <unk>, which is not to be compared: leave it out (column known), or have it spelled
-    (--open-vocabulary). R (read.delim) and pandas (sep="\\t") read it.
+    (--open-vocabulary). A model of text that was made lower-case and tokenised elsewhere reads raw
+    sentences with --lower --tokenise simple. R (read.delim) and pandas (sep="\\t") read the table.
     Missing values are NA: for pandas to keep a word that is spelled NA, give it
     keep_default_na=False and na_values={"surprisal": "NA"}. --json also has the surprisal of the
     sentences' ends.

@@ -25,6 +25,7 @@ HEADINGS = {
     "More": ("export", "bench"),
 }
 ALSO_CALLED = {"neighbors": "nn", "neighbours": "nn", "predict": "next"}
+PLACES = {"Arguments": -2, "Options": -1, "Machine": 1}  # of a command's headings; 0 for others
 MOST = 1000  # characters of a command's first sentence: all of them
 
 
@@ -106,7 +107,7 @@ class Command(TyperCommand):
                 named = getattr(parameter, "rich_help_panel", None)
                 heading = "Arguments" if is_word else named or "Options"
                 groups.setdefault(heading, []).append(record)
-        for heading, records in sorted(groups.items(), key=lambda group: group[0] == "Machine"):
+        for heading, records in sorted(groups.items(), key=lambda group: PLACES.get(group[0], 0)):
             with formatter.section(heading):
                 formatter.write_dl(records)
 

@@ -18,6 +18,7 @@ from charlm.options import (
     Device,
     Encoding,
     Gpus,
+    Lower,
     Opt,
     Precision,
     Processes,
@@ -108,9 +109,7 @@ class RescoringOptions:
             "Models",
         ),
     ] = False
-    lower: Annotated[
-        bool, Opt("Lower-case what the models read, not what is written.", "Normalisation")
-    ] = False
+    lower: Lower = False
     split_hyphens: SplitHyphens = False
     punctuation: Annotated[
         Literal["keep", "drop"] | None,

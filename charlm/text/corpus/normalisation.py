@@ -127,10 +127,12 @@ class Normalisation:
         return " ".join(tokens)
 
     def and_also(self, further: "Normalisation") -> "Normalisation":
-        """These rules together with another's for case, hyphens, punctuation and phrases."""
+        """These rules together with all of another's but those for Unicode and the dotless i."""
         return replace(
             self,
             lower=self.lower or further.lower,
+            tokenise=further.tokenise if self.tokenise == "none" else self.tokenise,
+            numbers=self.numbers or further.numbers,
             punctuation="drop" if "drop" in (self.punctuation, further.punctuation) else "keep",
             split_hyphens=self.split_hyphens or further.split_hyphens,
             map=tuple((dict(self.map) | dict(further.map)).items()),
@@ -231,6 +233,11 @@ def _is_pair_of_texts(value: object) -> bool:
 NO_RULES = Normalisation(unicode="none")
 REQUIRED = ("lower", "unicode", "tokenise", "numbers")  # keys that were always written
 DEFAULTS = {field.name: field.default for field in fields(Normalisation)} | {"map": []}
+
+
+def with_further(own: Normalisation | None, further: Normalisation) -> Normalisation | None:
+    """The rules of a text, if it has any, and those of options; None: words stay as they are."""
+    return own if further == NO_RULES else (own or NO_RULES).and_also(further)
 
 
 class _WordRule(dict[str, Sequence[str]]):

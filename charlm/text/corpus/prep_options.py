@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Encoding, Opt, Punctuation, SplitHyphens, TextMap
+from charlm.options import Encoding, Numbers, Opt, Punctuation, SplitHyphens, TextMap, Tokenise
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,11 @@ class PrepOptions:
     unicode: Annotated[
         Literal["NFC", "NFD", "NFKC", "NFKD", "none"], Opt("Unicode normal form.", "Normalisation")
     ] = "NFC"
-    tokenise: Annotated[
-        Literal["none", "simple"],
-        Opt(
-            "Tokeniser: none takes words as blanks separate them, simple also splits punctuation "
-            "off them.",
-            "Normalisation",
-            flags=("--tokenise", "--tokenize"),
-        ),
-    ] = "none"
+    tokenise: Tokenise = "none"
     split_hyphens: SplitHyphens = False
     punctuation: Punctuation = "keep"
     map: TextMap = None
-    numbers: Annotated[bool, Opt("Replace every number by N.", "Normalisation")] = False
+    numbers: Numbers = False
     min_words: Annotated[
         int, Opt("Least number of words of a line that is kept.", "Lines", least=1)
     ] = 1

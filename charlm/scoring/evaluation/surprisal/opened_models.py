@@ -14,7 +14,7 @@ from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.run.which import which_run
 from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions
 from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBits, TokenModel
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation, with_further
 from charlm.text.corpus.tokens import START_WORD
 from charlm.text.io.files import unpacked_name
 from charlm.text.io.short_names import short_names
@@ -31,6 +31,7 @@ class OpenedModels:
 
     models: tuple[TokenModel, ...]
     is_raw: bool
+    further: Normalisation = NO_RULES  # in addition to the runs' own rules
 
     @property
     def runs(self) -> list[TokenModel]:
@@ -43,10 +44,9 @@ class OpenedModels:
 
     def rules(self, model: TokenModel) -> Normalisation | None:
         """The text rules that a model reads by; an n-gram model uses those of the first run."""
-        if self.is_raw or not self.runs:
-            return None
-        inventory = model.inventory or self.runs[0].inventory
-        return None if inventory is None else inventory.normalisation
+        inventory = model.inventory or next((run.inventory for run in self.runs), None)
+        own = None if self.is_raw or inventory is None else inventory.normalisation
+        return with_further(own, self.further)
 
     def counts(self, model: TokenModel) -> Inventory | None:
         """The inventory with a model's word counts: its own, or that of a run with its words."""
@@ -99,7 +99,7 @@ def opened_models(
         _opened_lm(path, name=name, options=options, runs=runs, entropy=entropy)
         for path, name in zip(lm_paths, names[len(runs) :], strict=True)
     ]
-    return OpenedModels((*runs, *lms), options.raw)
+    return OpenedModels((*runs, *lms), options.raw, options.text_rules)
 
 
 def _opened(

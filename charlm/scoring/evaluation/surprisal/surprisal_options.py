@@ -17,13 +17,14 @@ from charlm.options import (
     several,
 )
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
+from charlm.text.corpus.reading_options import ReadingOptions
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
 PAIR_COLUMNS = "sentence_good,sentence_bad"  # BLiMP's names
 
 
 @dataclass(frozen=True)
-class ItemOptions:
+class ItemOptions(ReadingOptions):
     """Which items are read, under which models, and where."""
 
     files: Annotated[
@@ -61,9 +62,9 @@ class ItemOptions:
 
     @property
     def texts(self) -> list[str | Path]:
-        """The files; raises ConfigError if they and --lm name standard input twice."""
+        """The files; raises ConfigError if they, --lm and --map name standard input twice."""
         files = several(self.files)
-        require_one_stdin([*files, *several(self.lm)])
+        require_one_stdin([*files, *several(self.lm), self.map])
         return files
 
 

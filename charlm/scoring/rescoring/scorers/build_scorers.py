@@ -31,7 +31,7 @@ from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
 from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.normalisation import NO_RULES, Normalisation
+from charlm.text.corpus.normalisation import Normalisation, with_further
 from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import MIB, TEXT
@@ -355,8 +355,7 @@ def _normalisation(
             f"--punctuation keep: {options.models[0]} was trained on text without, and drops it; "
             "expected no other rule; leave it out"
         )
-    asked = options.text_rules
-    return own if asked == NO_RULES else (own or NO_RULES).and_also(asked)
+    return with_further(own, options.text_rules)
 
 
 def _opened(

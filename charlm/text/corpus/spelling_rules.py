@@ -7,7 +7,8 @@ word is credited to the first that leads to known words.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,7 +24,7 @@ from charlm.text.corpus.normalisation import (
     simple_tokens,
 )
 from charlm.text.corpus.oddities import replaced, scripts_of
-from charlm.text.corpus.tokens import form_of, share
+from charlm.text.corpus.tokens import form_of, is_literal_unk, share, visible
 from charlm.text.io.lines import split_words
 
 # Share of the unknown tokens; if case, numbers or punctuation explain less, it is normal language.
@@ -129,6 +130,21 @@ LIST_RULES: Rules = {
         "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on",
     ),
 }
+# Rules that a text can be read by; punctuation is cut off where the vocabulary has such signs.
+TEXT_RULES: Rules = {
+    "case": LIST_RULES["case"],
+    "punctuation": (RULES["punctuation"][0], "--tokenise simple"),
+    "hyphens": LIST_RULES["hyphens"],
+    "numbers": (RULES["numbers"][0], "--numbers"),
+    "contractions": LIST_RULES["contractions"],
+}
+WITHOUT_SIGNS = TEXT_RULES | {"punctuation": LIST_RULES["punctuation"]}
+SIGNS = ".,?!;:\u0589\u060c\u061f\u0964\u1362\u3002"
+N_LOOKED_AT = 10_000  # unknown words whose other spellings are tried, in less than a second
+# Shares of a vocabulary that a rule may change: labels, and what tokenisers leave on words (5 % of
+# IMDb's types, but a third of those of raw text).
+SELDOM, SELDOM_CUT = 0.001, 0.1
+MOST = 0.5  # of the unknown tokens; then a few words are enough
 SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
 # Another character for the same letter is never chance.
 SURE |= {"look-alike letters", "ligatures and wide letters"}
@@ -199,6 +215,53 @@ def explained(
             )
         )
     return sorted(remedies, key=lambda each: -each.n_tokens), unexplained
+
+
+def options_advised(unknown: Counter[str], vocabulary: Collection[str]) -> str:
+    """Which options would make how many of the unknown words known; "" if hardly any would.
+
+    No option is advised that would change the vocabulary's own words: a model that has words in
+    capitals lacks a name for another reason.
+    """
+    counts = Counter({word: n for word, n in unknown.items() if not is_literal_unk(word)})
+    rules = TEXT_RULES if any(sign in vocabulary for sign in SIGNS) else WITHOUT_SIGNS
+    names = _names(_helpful(counts, vocabulary, rules))
+    rules = {name: rules[name] for name in names if _leaves(vocabulary, rules[name][0], name=name)}
+    found = _helpful(counts, vocabulary, rules)
+    part = share(sum(each.n_tokens for each in found), counts.total())
+    if not found or (part < MOST and sum(each.n_types for each in found) < ENOUGH_TYPES):
+        return ""
+    options = " ".join(rules[name][1] for name in _names(found))
+    examples = ", ".join(visible(f"{a:.60} > {b[:60] or 'nothing'}") for a, b in _examples(found))
+    return f"{part:.0%} of the unknown words would be known by {options}: {examples}"
+
+
+def _helpful(unknown: Counter[str], vocabulary: Collection[str], rules: Rules) -> list[Remedy]:
+    found, _ = explained(
+        unknown.most_common(N_LOOKED_AT),
+        lambda word: not word or word in vocabulary,
+        rules=rules,
+        n_unknown=unknown.total(),
+    )
+    return [each for each in found if each.share >= ENOUGH]
+
+
+def _names(remedies: Iterable[Remedy]) -> list[str]:
+    """The rules of remedies, in the order in which options are shown."""
+    names = {name for each in remedies for name in each.rule.split(" + ")}
+    return [name for name in TEXT_RULES if name in names]
+
+
+def _leaves(vocabulary: Collection[str], rule: Rule, *, name: str) -> bool:
+    """Whether a rule changes hardly any of a vocabulary's words; N stands for numbers."""
+    words = (word for word in vocabulary if word != NUMBER_TOKEN)
+    n_changed = sum(any(new != word for new in rule(word)) for word in words)
+    return n_changed <= (SELDOM_CUT if name == "punctuation" else SELDOM) * len(vocabulary)
+
+
+def _examples(remedies: Sequence[Remedy]) -> list[tuple[str, str]]:
+    """Each remedy's most frequent word, or several of a single one."""
+    return [each.examples[0] for each in remedies[:3]] if remedies[1:] else [*remedies[0].examples]
 
 
 def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[str, str] | None:

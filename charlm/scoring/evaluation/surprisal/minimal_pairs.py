@@ -8,8 +8,8 @@ no option; its total is the mean over its sets (Warstadt et al., 2020).
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
@@ -19,6 +19,7 @@ from charlm.scoring.evaluation.surprisal.table_items import Item, Items, read_it
 from charlm.scoring.evaluation.surprisal.token_bits import TokenModel
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import share, without_marks
 from charlm.text.io.lines import split_words
 
@@ -105,6 +106,7 @@ class PairResult(ShortRepr):
 
     models: tuple[str, ...]
     sets: tuple[tuple[PairSet, ...], ...]  # by model
+    advice: Mapping[str, str] = field(default_factory=dict)  # by model: options, in a sentence
 
     def by_set(self, model: int) -> list[PairAccuracy]:
         """Each set alone."""
@@ -127,7 +129,7 @@ class PairResult(ShortRepr):
         """Why figures of these models may not compare, in sentences."""
         notes = list[str]()
         for name, sets in zip(self.models, self.sets, strict=True):
-            notes += _on_set_aside(name, sets)
+            notes += _on_set_aside(name, sets, advice=self.advice.get(name, ""))
         if len({tuple(each.n_unknown for each in sets) for sets in self.sets}) > 1:
             notes.append(
                 "each model is judged by the pairs whose differing words it knows, and these are "
@@ -147,9 +149,11 @@ class PairResult(ShortRepr):
         }
 
 
-def _on_set_aside(name: str, sets: Sequence[PairSet]) -> Iterator[str]:
-    """On sets whose figures are of less than half of their pairs, or of none."""
+def _on_set_aside(name: str, sets: Sequence[PairSet], *, advice: str) -> Iterator[str]:
+    """On sets whose figures are of less than half of their pairs, or of none, and on options."""
     thin = [each for each in sets if each.n_judged < each.n_unknown]
+    if advice:
+        yield f"{name}: {advice}"
     if not thin:
         return
     first = max(thin, key=lambda each: share(each.n_unknown, each.n_pairs))
@@ -159,8 +163,8 @@ def _on_set_aside(name: str, sets: Sequence[PairSet]) -> Iterator[str]:
     yield (
         f"{name} does not know the differing words of most pairs in {len(thin)} of {len(sets)} "
         f"sets ({first.name}: {first.n_unknown} of {first.n_pairs}): "
-        f"{figures if n_without < len(sets) else 'it has no accuracy'}; are the pairs written as "
-        "its training text was (case, punctuation cut off)?"
+        f"{figures if n_without < len(sets) else 'it has no accuracy'}"
+        f"{'' if advice else '; expected a model of more words, or --open-vocabulary'}"
     )
 
 
@@ -182,21 +186,18 @@ def minimal_pairs(options: PairOptions) -> PairResult:
     items = read_items(options.texts, format=options.format, encoding=options.encoding)
     columns = _columns(items, options.pair_columns)
     opened = opened_models(options)
-    return PairResult(
-        opened.names,
-        tuple(
-            tuple(
-                _judged(
-                    model,
-                    items,
-                    columns=columns,
-                    rules=opened.rules(model),
-                    is_spelled=options.open_vocabulary,
-                )
-            )
-            for model in opened.models
-        ),
-    )
+    sets, advice = [], {}
+    for model in opened.models:
+        rules, unknown = opened.rules(model), Counter[str]()
+        pairs = [
+            tuple(_tokens(item, column, rules=rules) for column in columns) for item in items.items
+        ]
+        judged = _judged(
+            model, items, pairs=pairs, unknown=unknown, is_spelled=options.open_vocabulary
+        )
+        sets.append(tuple(judged))
+        advice[model.name] = options_advised(unknown, model.vocabulary)
+    return PairResult(opened.names, tuple(sets), advice)
 
 
 def _columns(items: Items, names: str | Sequence[str]) -> tuple[str, str]:
@@ -222,14 +223,11 @@ def _judged(
     model: TokenModel,
     items: Items,
     *,
-    columns: tuple[str, str],
-    rules: Normalisation | None,
+    pairs: Sequence[tuple[tuple[str, ...], ...]],
+    unknown: Counter[str],
     is_spelled: bool,
 ) -> Iterable[PairSet]:
-    """The sets, in order of their first pairs."""
-    pairs = [
-        tuple(_tokens(item, column, rules=rules) for column in columns) for item in items.items
-    ]
+    """The sets, in order of their first pairs; `unknown` counts the unknown words."""
     distinct = list(dict.fromkeys(sentence for pair in pairs for sentence in pair))
     found = zip(distinct, model.bits(distinct, is_carried=False, entropy=False), strict=True)
     bits = {
@@ -241,6 +239,7 @@ def _judged(
         known = {**bits[good][1], **bits[bad][1]}
         name, term = (item.values.get(key) or "" for key in (UID, TERM))
         tally = tallies[name or item.file, term]
+        unknown.update(word for word in (*good, *bad) if not known[word])
         if not is_spelled and not all(known[word] for word in differing(good, bad)):
             tally["n_unknown"] += 1
         elif bits[good][0] == bits[bad][0]:
@@ -260,10 +259,11 @@ def differing(good: Sequence[str], bad: Sequence[str]) -> list[str]:
 
 def _tokens(item: Item, column: str, *, rules: Normalisation | None) -> tuple[str, ...]:
     text = item.text(column)
-    if not text.strip():  # an empty cell: no words would win against most sentences
-        raise DataError(f"{item.where}: nothing in column {column!r}; expected a sentence")
     found = split_words(text if rules is None else rules(text))
-    return tuple(without_marks(found, where=item.where))
+    words = tuple(without_marks(found, where=item.where))
+    if not words:  # they would win against most sentences
+        raise DataError(f"{item.where}: nothing in column {column!r}; expected a sentence")
+    return words
 
 
 def _wilson(n_right: int, n: int) -> tuple[float, float]:

@@ -28,6 +28,7 @@ from charlm.scoring.evaluation.surprisal.surprisal_table import (
 from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel
 from charlm.scoring.evaluation.surprisal.written_words import WordSplitter, WrittenSentence
+from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import END, UNK, share, shown_counts
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -236,7 +237,7 @@ def _notes(
     for k, model in enumerate(opened.models):
         words = list(chain.from_iterable(item.by_model[k].words for item in items))
         notes += _notes_on_words(
-            words, name=model.name, unknown=unknown[k], is_spelled=options.open_vocabulary
+            words, model=model, unknown=unknown[k], is_spelled=options.open_vocabulary
         )
         is_alone = options.context == NONE
         if is_alone and not model.learned_single_sentences:
@@ -257,9 +258,9 @@ def _notes(
 
 
 def _notes_on_words(
-    words: Sequence[WordUnderModel], *, name: str, unknown: Counter[str], is_spelled: bool
+    words: Sequence[WordUnderModel], *, model: TokenModel, unknown: Counter[str], is_spelled: bool
 ) -> list[str]:
-    notes = []
+    name, notes = model.name, []
     n_unknown = sum(word.known is False for word in words)
     if n_unknown:
         meaning = (
@@ -273,6 +274,8 @@ def _notes_on_words(
             f"unknown: {meaning}"
         )
         notes.append(f"{name}: most frequent unknown: {shown_counts(unknown)}")
+        if advice := options_advised(unknown, model.vocabulary):
+            notes.append(f"{name}: {advice}")
     n_without = sum(not word.tokens for word in words)
     if n_without:
         notes.append(f"{name}: the text rules leave nothing of {n_without} words: NA")

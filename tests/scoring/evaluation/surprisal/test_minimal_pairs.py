@@ -112,8 +112,8 @@ def test_models_that_know_other_pairs_do_not_compare() -> None:
     ("n_right", "n_unknown", "note"),
     [
         (5, 5, ""),
-        (5, 6, "in 1 of 1 sets (a: 6 of 11): its accuracies are of the others; are the pairs writ"),
-        (0, 9, "in 1 of 1 sets (a: 9 of 9): it has no accuracy; are the pairs written as its trai"),
+        (5, 6, "in 1 of 1 sets (a: 6 of 11): its accuracies are of the others; expected a model"),
+        (0, 9, "in 1 of 1 sets (a: 9 of 9): it has no accuracy; expected a model of more words, o"),
     ],
 )
 def test_figures_of_few_of_the_pairs_or_of_none_are_told(

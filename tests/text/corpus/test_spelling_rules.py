@@ -1,0 +1,46 @@
+"""Which options are advised: those that make unknown words known and leave known ones alone."""
+
+from collections import Counter
+
+import pytest
+
+from charlm.text.corpus.spelling_rules import options_advised
+
+TOKENISED = frozenset(
+    ("the", "cat", "do", "n't", "it", "'s", "N", "well", "known", "sat", ".", ",")
+)
+SPOKEN = TOKENISED - {".", ","}
+
+
+@pytest.mark.parametrize(
+    ("text", "vocabulary", "advice"),
+    [
+        ("The Cat", TOKENISED, "--lower: The > the, Cat > cat"),
+        ("The sat.", TOKENISED, "--lower --tokenise simple: The > the, sat. > sat ."),
+        ("The sat. .", SPOKEN, "--lower --punctuation drop: sat. > sat, The > the"),
+        ("well-known", SPOKEN, "--split-hyphens: well-known > well known"),
+        ("don't", SPOKEN, "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on: don't > d"),
+        ("12", SPOKEN, "--numbers: 12 > N"),
+        ("12", TOKENISED | {"11"}, ""),  # other numbers are words
+        ("The", TOKENISED | {"Cat"}, ""),  # and so are capitals
+        ("well-known", TOKENISED | {"sat-nav"}, ""),
+        ("zebra zebras", TOKENISED, ""),
+        ("The Zebra Zebras", TOKENISED, ""),  # one word of three
+        ("The Cat Sat Zebra Zebras Apes Apes", TOKENISED, "--lower: The > the, Cat > cat, Sat > "),
+        ("<unk> The", TOKENISED, "--lower: The > the"),
+        ("The", frozenset(), ""),  # of a KenLM binary
+        ("", TOKENISED, ""),
+    ],
+)
+def test_options_are_advised_that_suit_the_vocabulary(
+    text: str, vocabulary: frozenset[str], advice: str
+) -> None:
+    unknown = Counter(word for word in text.split() if word not in vocabulary)
+    told = options_advised(unknown, vocabulary)
+    assert told.partition("known by ")[2].startswith(advice)
+    assert bool(told) == bool(advice)
+
+
+def test_the_share_is_that_of_the_tokens() -> None:
+    told = options_advised(Counter({"The": 3, "zebra": 1}), TOKENISED)
+    assert told == "75% of the unknown words would be known by --lower: The > the"

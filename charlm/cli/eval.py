@@ -24,6 +24,9 @@ def eval_command(options: EvalCommand, *, as_json: bool) -> None:
     denominators, and a signature of everything that they depend on. --debug and the other formats
     print scores of sentences and words as read the first way, unless --state names another.
 
+    A model of text that was made lower-case and tokenised elsewhere reads raw text with --lower
+    --tokenise simple; the signature names such rules (norm:).
+
     With --adapt the model adapts to each text while it reads it, starting from its trained
     weights; the run's own files are not changed.
 

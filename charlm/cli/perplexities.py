@@ -151,6 +151,8 @@ def _remarks(result: "Evaluation", has_srilms_line: bool) -> Iterator[str]:
     counts, first_sums = result.counts, next(iter(result.by_state.values())).sums
     on_unknown, *on_text = remarks_on_text(counts)
     yield from (*_read(result), on_unknown)
+    if result.advice:
+        yield result.advice
     if has_srilms_line and counts.n_oov and not first_sums.n_zeroprobs_oov:
         yield "0 OOVs: SRILM's count, of words without a probability; <unk> has one"
     if result.hidden_words:

@@ -37,6 +37,7 @@ from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.ngram.word_ids import MARKS, text_in, vocabulary_or_list_at
 from charlm.options import keywords, require_data, require_one_stdin, several
 from charlm.short_repr import ShortRepr
+from charlm.text.corpus.normalisation import NO_RULES
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import refuse_overwrite
@@ -130,7 +131,7 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
         assert model is not None  # it is asked
         result = evaluate_ngram(
             model,
-            text_in(path, inventory, rules=rules),
+            text_in(path, inventory, rules=rules, further=options.text_rules),
             in_signature=info.in_signature,
             split="" if data is None else part,
             vocabulary=inventory,
@@ -152,7 +153,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
     if files and data is not None:
         raise ConfigError("found both files and --data; expected one of them; give either")
     require_data(data, options.split)
-    require_one_stdin([train, lm, options.vocab, options.limit_vocab, *files])
+    require_one_stdin([train, lm, options.vocab, options.limit_vocab, options.map, *files])
     require_texts(files)  # else missed only when the model is made
     if files or data is not None:
         return
@@ -162,6 +163,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
         "--no-sentence-marks": options.no_sentence_marks,
         "--vocab": options.vocab is not None and lm is not None,  # an estimate would be made in it
         "--speller": options.speller is not None and lm is not None,
+        "--lower and the like": options.text_rules != NO_RULES and lm is not None,
     }
     for option, is_given in idle.items():
         if is_given:
@@ -292,7 +294,11 @@ def _estimated(
     out = model_file(options.out, start=options.start, beside=program)
     pruning = parse_pruning(PRUNE if options.prune is None else options.prune)
     plan = EstimationPlan(
-        ORDER if options.order is None else options.order, pruning, vocabulary, rules
+        ORDER if options.order is None else options.order,
+        pruning,
+        vocabulary,
+        rules,
+        options.text_rules,
     )
     text = options.train
     if text is None:

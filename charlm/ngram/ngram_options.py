@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from charlm.options import Encoding, Files, Opt, Split
+from charlm.text.corpus.reading_options import ReadingOptions
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 from charlm.text.perplexity.spelled_words import Spells
 
@@ -24,7 +25,7 @@ EntropyPrune = Annotated[
 
 
 @dataclass(frozen=True)
-class NgramOptions:
+class NgramOptions(ReadingOptions):
     """Where an n-gram model comes from, where it goes, and what it measures."""
 
     files: Files = ()

@@ -20,6 +20,7 @@ from charlm.ngram.load import NgramModel, QueryEngine, load_ngram
 from charlm.ngram.ngram_counts import CountArray
 from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, noise_of, text_in, words_of
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.io.files import display_name, sha256_of
 from charlm.text.io.lines import CORPUS, UTF8, LineRules
 from charlm.text.io.paths import is_pipe
@@ -66,7 +67,8 @@ class EstimationPlan:
     order: int
     prune: Sequence[int] = NO_PRUNING
     vocabulary: Inventory | None = None
-    rules: LineRules = CORPUS  # how the text is read
+    rules: LineRules = CORPUS  # how the text's lines are read
+    further: Normalisation = NO_RULES  # in addition to those of the vocabulary
 
     def __post_init__(self) -> None:
         thresholds_of(self.prune, order=self.order)
@@ -104,7 +106,7 @@ def estimated(
     """
     began = time.perf_counter()
     vocabulary = plan.vocabulary
-    text = text_in(path, vocabulary, rules=plan.rules)
+    text = text_in(path, vocabulary, rules=plan.rules, further=plan.further)
     noise = noise_of(vocabulary)
     word_ids = WordIds()
     if vocabulary:
@@ -174,7 +176,7 @@ def lmplz_estimated(
     """
     began = time.perf_counter()
     vocabulary = plan.vocabulary
-    text = text_in(path, vocabulary, rules=plan.rules)
+    text = text_in(path, vocabulary, rules=plan.rules, further=plan.further)
     sentences = (mapped(words, vocabulary) for words in text.sentences())
     unseen = dict.fromkeys(words_of(vocabulary)[len(MARKS) :] if vocabulary else ())
     result = estimate_with_lmplz(

@@ -12,6 +12,7 @@ from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import UNK, mapped
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import BLOCK, blocks
+from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import START_WORD
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence, Tally
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
@@ -44,14 +45,12 @@ def evaluate_ngram(
         DataError: a text without a sentence, or that is not what was expected.
     """
     tally = Tally(speller=speller, marked=marked, on_sentence=on_sentence)
-    outside = Counter[str]()  # of the vocabulary
     for block in blocks(text.sentences(), size=BLOCK):
         scores = model.score([mapped(words, vocabulary) for words in block], marked=marked)
         log10s, ids, lengths = {STATE: scores.log10_probs}, scores.word_ids, scores.lengths
-        unknown = tally.add(block, log10s, ids=ids, unk=UNK, lengths=lengths)
-        if vocabulary is not None:
-            outside.update(unknown)
+        tally.add(block, log10s, ids=ids, unk=UNK, lengths=lengths)
     by_state = tally.perplexities(text)
+    words = frozenset(model.words or ())  # a binary does not list its words
     signature = joined_signature(
         {
             "charlm": __version__,
@@ -63,7 +62,7 @@ def evaluate_ngram(
             "state": STATE,
             "start": START_WORD if marked else "none",
             "end": "" if marked else "none",
-            "norm": normalisation_name(vocabulary.normalisation if vocabulary else None),
+            "norm": normalisation_name(text.normalisation),
             "precision": model.precision,
         }
     )
@@ -73,7 +72,8 @@ def evaluate_ngram(
         by_state,
         {STATE: signature},
         spelling=tally.spelling if speller else None,
-        hidden_words=_known_to(model, outside),
+        advice=options_advised(tally.unknown, vocabulary.word_ids if vocabulary else words),
+        hidden_words={} if vocabulary is None else _known_to(model, tally.unknown),
     )
 
 

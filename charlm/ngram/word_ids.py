@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.labels import BRACED, is_word
-from charlm.text.corpus.normalisation import NO_RULES
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation, with_further
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
 from charlm.text.io.files import open_bytes
 from charlm.text.io.lines import CORPUS, LineRules
@@ -93,11 +93,15 @@ def mapped(words: list[str], vocabulary: Inventory | None) -> list[str]:
 
 
 def text_in(
-    path: str | Path, vocabulary: Inventory | None = None, *, rules: LineRules = CORPUS
+    path: str | Path,
+    vocabulary: Inventory | None = None,
+    *,
+    rules: LineRules = CORPUS,
+    further: Normalisation = NO_RULES,
 ) -> ReadText:
-    """A text, normalised as for the vocabulary, if there is one."""
-    normalisation = None if vocabulary is None else vocabulary.normalisation
-    return ReadText(path, normalisation=normalisation, rules=rules)
+    """A text, normalised as for the vocabulary, if there is one, and by `further` rules."""
+    own = None if vocabulary is None else vocabulary.normalisation
+    return ReadText(path, normalisation=with_further(own, further), rules=rules)
 
 
 def encode(sentences: Iterable[list[str]], word_ids: WordIds, *, marked: bool = True) -> Ids:

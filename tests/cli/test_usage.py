@@ -75,7 +75,10 @@ def refuses_twice(command: TyperCommand, option: TyperOption) -> bool:
     [
         (
             "eval",
-            {"--model", "--data", "--split", "--encoding", "--device", "--gpus", "--adapt-rates"},
+            {
+                *("--model", "--data", "--split", "--map", "--encoding"),
+                *("--device", "--gpus", "--adapt-rates"),
+            },
         ),
         ("nn", {"--model", "--analogy", "--vectors", "--device"}),
         (

@@ -164,6 +164,27 @@ def test_what_is_no_list_of_words_is_said_in_one_line(
     assert str(caught.value).startswith(f"{path}{message}")
 
 
+def test_raw_text_read_by_options_has_the_model_and_figures_of_text_prepared_by_hand(
+    tmp_path: Path,
+) -> None:
+    raw, by_hand = tmp_path / "raw.txt", tmp_path / "by-hand.txt"
+    raw.write_text("The cat sat, 3 times.\nThe Dog (a big one) sat.\n" * 3)
+    by_hand.write_text("the cat sat , N times .\nthe dog ( a big one ) sat .\n" * 3)
+    first, second = tmp_path / "1.arpa", tmp_path / "2.arpa"
+    rules: dict[str, Any] = {"lower": True, "tokenise": "simple", "numbers": True}
+    found = ngram_baseline(raw, train=raw, order=2, out=first, **rules)
+    expected = ngram_baseline(by_hand, train=by_hand, order=2, out=second)
+    assert first.read_bytes() == second.read_bytes()
+    assert found.texts[0].by_state["sentence"].sums == expected.texts[0].by_state["sentence"].sums
+    assert "|norm:none+lower+simple+numbers|" in found.texts[0].signatures["sentence"]
+    loaded = ngram_baseline(raw, lm=second, engine="charlm", **rules)
+    known = ngram_baseline(by_hand, lm=second, engine="charlm")
+    assert sentence_ppl(loaded) == sentence_ppl(known)
+    (unread,) = ngram_baseline(raw, lm=second, engine="charlm").texts
+    assert "known by --lower --tokenise simple --numbers: " in unread.advice
+    assert "|norm:raw|" in unread.signatures["sentence"]
+
+
 def test_pruning_stands_in_the_signature_and_leaves_ngrams_out(corpus_dir: Path) -> None:
     whole = ngram_baseline(data=corpus_dir, order=3)
     pruned = ngram_baseline(data=corpus_dir, order=3, prune="0 0 1")
@@ -301,6 +322,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"train": "t", "start": "x"}, r"^start: found 'x'; expected one of 'lmplz', 'srilm' or None$"),
     ({"train": "t", "split": "valid"}, r"^--split valid: expected --data DIR, of which it is a pa"),
     ({"train": "-", "vocab": "-", "files": ["x"]}, r"^standard input: named twice"),
+    ({"train": "t", "map": "-", "vocab": "-"}, r"^standard input: named twice"),
+    ({"lm": "m", "lower": True}, r"^--lower and the like: found no text to measure; expected one"),
     ({"lm": "-", "files": ["-"]}, r"^standard input: named twice; expected it once"),
     (
         {"lm": "m", "order": 3},

@@ -20,6 +20,7 @@ from charlm.options import (
     Threads,
 )
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
+from charlm.text.corpus.reading_options import ReadingOptions
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 
 State = Literal["carried", "sentence"]
@@ -38,7 +39,7 @@ class Trained(Protocol):
 
 
 @dataclass(frozen=True)
-class EvaluateOptions:
+class EvaluateOptions(ReadingOptions):
     """Which texts are read by which run, and how."""
 
     model: Model = None

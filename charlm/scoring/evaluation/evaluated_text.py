@@ -18,7 +18,9 @@ from charlm.options import require_data, require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, Trained
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.normalisation import with_further
 from charlm.text.corpus.sentences import BLOCK, blocks, split_path
+from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import TEXT
@@ -50,7 +52,7 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
     if data is not None:
         return [split_path(data, split or SPLIT)]
     require_data(data, split)
-    require_one_stdin(files)
+    require_one_stdin([*files, options.map])
     require_texts(files)
     return files
 
@@ -95,7 +97,8 @@ def evaluated_text(
         DataError: a text without a sentence, or a model that gives no finite numbers.
     """
     inventory, states = model.inventory, options.states(model)
-    normalisation = None if options.raw else inventory.normalisation
+    own = None if options.raw else inventory.normalisation
+    normalisation = with_further(own, options.text_rules)
     rules = replace(TEXT, encoding=options.encoding)
     text = ReadText(path, normalisation=normalisation, rules=rules)
     tally = Tally(speller=speller, on_sentence=options.on_sentence)
@@ -117,6 +120,7 @@ def evaluated_text(
         signed,
         spelling=tally.spelling if speller else None,
         adaptation=adaptation,
+        advice=options_advised(tally.unknown, inventory.word_ids),
         trained_state="sentence" if model.learned_single_sentences else "carried",
     )
 

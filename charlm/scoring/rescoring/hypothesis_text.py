@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from charlm.text.corpus.labels import labels_read
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.spelling_rules import LIST_RULES, Remedy, explained
-from charlm.text.corpus.tokens import N_SHOWN, share
+from charlm.text.corpus.tokens import N_SHOWN, FrequentWords, share
 from charlm.text.io.lines import split_words
 
-MOST_COUNTED = 1 << 20  # unknown words; beyond it the rarest are forgotten
 N_LOOKED_AT = 1000  # unknown words whose other spellings are tried
 
 Known = Callable[[str], bool]  # whether a model's vocabulary has a word
@@ -33,7 +32,7 @@ class TextCounts:
     n_changed: int = 0  # other words of the lists that the copies lack
     by_rule: Counter[str] = field(default_factory=Counter)  # of these: hyphens, punctuation, map
     n_unknown: int = 0
-    unknown: Counter[str] = field(default_factory=Counter)
+    unknown: FrequentWords = field(default_factory=FrequentWords)
 
     @property
     def share_unknown(self) -> float:
@@ -96,6 +95,4 @@ class HypothesisText:
 
     def keep_unknown(self, words: Sequence[str]) -> None:
         """Count which words are unknown, of a list that was not refused."""
-        self.counts.unknown.update(words)
-        if len(self.counts.unknown) > MOST_COUNTED:
-            self.counts.unknown = Counter(dict(self.counts.unknown.most_common(MOST_COUNTED // 2)))
+        self.counts.unknown.add(words)

@@ -5,6 +5,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from charlm.errors import DataError
 
@@ -15,6 +16,19 @@ END, UNK = 0, 1  # word ids
 MARKS = frozenset((UNK_WORD, START_WORD, END_WORD))
 NON_JOINER = re.compile("(?<=[\u0620-\u06ff])\u200c(?=[\u0620-\u06ff])")  # one sees it
 N_SHOWN = 10  # of the most frequent words
+MOST_COUNTED = 1 << 20  # different words; beyond it the rarest are forgotten
+
+
+class FrequentWords(Counter[str]):
+    """Counts of words; of endlessly many the frequent ones are remembered."""
+
+    def add(self, words: Iterable[str]) -> None:
+        """Count some words."""
+        self.update(words)
+        if len(self) > MOST_COUNTED:
+            kept = dict(self.most_common(MOST_COUNTED // 2))
+            self.clear()
+            self.update(kept)
 
 
 def is_mark(token: str) -> bool:

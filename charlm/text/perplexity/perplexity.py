@@ -17,7 +17,7 @@ from charlm.errors import DataError
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.labels import n_pieces
-from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, form_of, share
+from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, FrequentWords, form_of, share
 from charlm.text.io.files import display_name
 from charlm.text.perplexity.spelled_words import Additive, Spelling, Spells, spelling_of
 
@@ -251,6 +251,7 @@ class Tally:
     counts: Counts = Counts()
     sums: dict[str, Log10Sums] = field(default_factory=lambda: defaultdict(Log10Sums))
     spelling: Spelling = Spelling()  # of words that are `<unk>`, if there is a speller
+    unknown: FrequentWords = field(default_factory=FrequentWords)  # words that are `<unk>`
 
     def add(
         self,
@@ -260,8 +261,8 @@ class Tally:
         ids: "npt.NDArray[np.integer]",
         unk: int,
         lengths: "npt.NDArray[np.integer] | None" = None,
-    ) -> list[str]:
-        """Adds sentences with the scores of their tokens by state; returns tokens that are `<unk>`.
+    ) -> None:
+        """Adds sentences with the scores of their tokens by state.
 
         `ids` are the words predicted, `lengths` those of the n-grams that an n-gram model found.
         """
@@ -274,6 +275,7 @@ class Tally:
             self.sums[state] += log10_sums(scores.tolist(), known)
         pairs = zip(chain.from_iterable(tokens), known, strict=True)
         unknown = [token for token, is_known in pairs if not is_known]
+        self.unknown.add(unknown)
         if self.speller is not None:
             self.spelling += spelling_of(unknown, self.speller)
         if self.on_sentence is not None:
@@ -284,7 +286,6 @@ class Tally:
                 found = None if lengths is None else tuple(lengths[part].tolist())
                 matches = None if found is None else NgramMatches(numbers, found)
                 self.on_sentence(ScoredSentence(tuple(words), *scored, matches))
-        return unknown
 
     def perplexities(self, text: ReadText) -> dict[str, Perplexity]:
         """The text's perplexities by state, when all of it has been read.
@@ -313,6 +314,7 @@ class Evaluation(ShortRepr):
     # come first.
     hidden_words: Mapping[str, int] = field(default_factory=dict)
     adaptation: str = ""  # how the model followed the text; empty: not at all
+    advice: str = ""  # options that would make many unknown words known, in a sentence
     trained_state: str = ""  # the state that the model was trained for; empty: it has none
 
     @property
@@ -347,6 +349,8 @@ class Evaluation(ShortRepr):
             told["hidden_words"] = dict(self.hidden_words)
         if self.adaptation:
             told["adaptation"] = self.adaptation
+        if self.advice:
+            told["advice"] = self.advice
         if self.trained_state:
             told["trained_state"] = self.trained_state
         return {

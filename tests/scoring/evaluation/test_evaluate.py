@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +177,33 @@ def test_the_runs_normalisation_is_applied_and_its_share_told_unless_raw(
     assert (result.counts.n_changed, result.counts.n_oov) == (changed, oovs)
     assert result.to_dict()["changed_share"] == changed / 4
     assert f"|norm:{norm}|" in result.signatures["carried"]
+
+
+def test_raw_text_read_by_options_has_the_figures_of_text_prepared_by_hand(
+    saved_run: Callable[..., Path], text: Path
+) -> None:
+    run = saved_run("random")
+    text.write_text("A, b-C?\n(D) it's E! zz\n")
+    raw = evaluated(run, text)
+    assert raw.advice == raw.to_dict()["advice"]
+    assert raw.advice.endswith("known by --lower --punctuation drop: A, > a, (D) > d, E! > e")
+    read = evaluated(
+        run,
+        text,
+        lower=True,
+        punctuation="drop",
+        split_hyphens=True,
+        map={"it's": "e 's"},
+    )
+    text.write_text("a b c\nd e 's e zz\n")
+    by_hand = evaluated(run, text)
+    assert {state: each.sums for state, each in read.by_state.items()} == {
+        state: each.sums for state, each in by_hand.by_state.items()
+    }
+    assert (read.counts.n_changed, by_hand.counts.n_changed) == (7, 0)
+    assert replace(read.counts, n_changed=0) == by_hand.counts
+    assert "|norm:NFC+lower+hyphens+punctuation+map-" in read.signatures["carried"]
+    assert (read.advice, "advice" in read.to_dict()) == ("", False)
 
 
 def test_a_run_decides_whether_unknown_words_go_in_by_their_spelling(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from charlm.scoring.rescoring import hypothesis_text
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
+from charlm.text.corpus import tokens
 from charlm.text.corpus.normalisation import Normalisation
 
 
@@ -52,7 +52,7 @@ def test_unknown_words_are_counted_and_the_most_frequent_named() -> None:
 def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(hypothesis_text, "MOST_COUNTED", 10)
+    monkeypatch.setattr(tokens, "MOST_COUNTED", 10)
     text = HypothesisText(None)
     for number in range(100):
         text.keep_unknown(text.count_unknown(["often", f"w{number}"], [False] * 2))

@@ -140,11 +140,12 @@ TEXT_RULES: Rules = {
 }
 WITHOUT_SIGNS = TEXT_RULES | {"punctuation": LIST_RULES["punctuation"]}
 SIGNS = ".,?!;:\u0589\u060c\u061f\u0964\u1362\u3002"
-N_LOOKED_AT = 10_000  # unknown words whose other spellings are tried, in less than a second
+N_LOOKED_AT = 3000  # unknown words whose other spellings are tried, in a tenth of a second
 # Shares of a vocabulary that a rule may change: labels, and what tokenisers leave on words (5 % of
 # IMDb's types, but a third of those of raw text).
 SELDOM, SELDOM_CUT = 0.001, 0.1
-MOST = 0.5  # of the unknown tokens; then a few words are enough
+MANY = 0.25  # of the unknown tokens
+MOST = 0.5  # of them; then one word is enough
 SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
 # Another character for the same letter is never chance.
 SURE |= {"look-alike letters", "ligatures and wide letters"}
@@ -225,25 +226,33 @@ def options_advised(unknown: Counter[str], vocabulary: Collection[str]) -> str:
     """
     counts = Counter({word: n for word, n in unknown.items() if not is_literal_unk(word)})
     rules = TEXT_RULES if any(sign in vocabulary for sign in SIGNS) else WITHOUT_SIGNS
-    names = _names(_helpful(counts, vocabulary, rules))
-    rules = {name: rules[name] for name in names if _leaves(vocabulary, rules[name][0], name=name)}
-    found = _helpful(counts, vocabulary, rules)
-    part = share(sum(each.n_tokens for each in found), counts.total())
-    if not found or (part < MOST and sum(each.n_types for each in found) < ENOUGH_TYPES):
+    while found := _helpful(counts, vocabulary, rules):
+        names = _names(found)
+        suiting = [n for n in names if _leaves(vocabulary, rules[n][0], name=n)]
+        if suiting == names:
+            break
+        rules = {name: rules[name] for name in suiting}
+    if not found:
         return ""
-    options = " ".join(rules[name][1] for name in _names(found))
+    part = f"{share(sum(each.n_tokens for each in found), counts.total()):.0%}"
+    if len(counts) > N_LOOKED_AT:
+        part = f"at least {part}"
+    options = " ".join(rules[name][1] for name in names)
     examples = ", ".join(visible(f"{a:.60} > {b[:60] or 'nothing'}") for a, b in _examples(found))
-    return f"{part:.0%} of the unknown words would be known by {options}: {examples}"
+    return f"{part} of the unknown words would be known by {options}: {examples}"
 
 
 def _helpful(unknown: Counter[str], vocabulary: Collection[str], rules: Rules) -> list[Remedy]:
+    """What would make many words known; nothing if it would be few in all, which may be chance."""
     found, _ = explained(
         unknown.most_common(N_LOOKED_AT),
         lambda word: not word or word in vocabulary,
         rules=rules,
         n_unknown=unknown.total(),
     )
-    return [each for each in found if each.share >= ENOUGH]
+    useful = [each for each in found if each.share >= ENOUGH]
+    part, n_types = (sum(each.share for each in useful), sum(each.n_types for each in useful))
+    return useful if part >= MOST or (part >= MANY and n_types >= ENOUGH_TYPES) else []
 
 
 def _names(remedies: Iterable[Remedy]) -> list[str]:
@@ -265,17 +274,15 @@ def _examples(remedies: Sequence[Remedy]) -> list[tuple[str, str]]:
 
 
 def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[str, str] | None:
-    for names in (*combinations(rules, 1), *combinations(rules, 2)):
-        for candidate in _candidates(word, [rules[name][0] for name in names]):
-            if candidate != word and all(map(is_known, candidate.split(" "))):
-                return " + ".join(names), candidate
+    def knows(candidate: str) -> bool:
+        return candidate != word and all(map(is_known, candidate.split(" ")))
+
+    changed = {name: [c for c in rule(word) if c != word] for name, (rule, _) in rules.items()}
+    for name, candidates in changed.items():
+        for candidate in filter(knows, candidates):
+            return name, candidate
+    for first, second in combinations(rules, 2):
+        for half in changed[first]:
+            for candidate in filter(knows, rules[second][0](half)):
+                return f"{first} + {second}", candidate
     return None
-
-
-def _candidates(word: str, rules: Sequence[Rule]) -> Iterator[str]:
-    first, *second = rules
-    for candidate in first(word):
-        if not second:
-            yield candidate
-        elif candidate != word:
-            yield from second[0](candidate)

@@ -41,6 +41,19 @@ def test_options_are_advised_that_suit_the_vocabulary(
     assert bool(told) == bool(advice)
 
 
+def test_few_of_many_unknown_words_are_chance() -> None:
+    few = Counter({"The": 1, "Cat": 1, "Sat": 1, **{f"zebra{n}": 1 for n in range(10)}})
+    assert options_advised(few, TOKENISED) == ""
+    del few["zebra0"]
+    assert options_advised(few, TOKENISED).startswith("25% of the unknown words would be known by")
+
+
+def test_of_very_many_unknown_words_the_frequent_are_looked_at() -> None:
+    many = Counter({"The": 9000} | {f"Zebra{n}": 1 for n in range(4000)})
+    told = options_advised(many, TOKENISED)
+    assert told == "at least 69% of the unknown words would be known by --lower: The > the"
+
+
 def test_the_share_is_that_of_the_tokens() -> None:
     told = options_advised(Counter({"The": 3, "zebra": 1}), TOKENISED)
     assert told == "75% of the unknown words would be known by --lower: The > the"

@@ -6,7 +6,6 @@ lower-casing spares the `N` that stands for numbers, and the tokens `<unk>`, `<u
 """
 
 import re
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -62,6 +61,8 @@ GERSHAYIM = r'(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea](?![\u05d0-\u05ea]))'
 # Symbols to Unicode, yet parts of words: IPA's tones and hook of r, and letters like : and =.
 SIGNS_OF_WORDS = "\u02de\u02e5-\u02ed\ua700-\ua716\ua789\ua78a"
 SIGN_OF_WORD = re.compile(f"[{SIGNS_OF_WORDS}]")
+# Planes 0 to 3 and 14; the others hold nothing, or private characters.
+WRITING, TAGS = (0, 0x40000), (0xE0000, 0xF0000)
 # Of emoji what stands behind the first character: skin tones, and a flag's tags.
 OF_EMOJI = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
 
@@ -400,7 +401,7 @@ def _marks() -> str:
     r"""Combining marks and parts of emoji as ranges: \w holds letters alone."""
     marks = [
         code
-        for code in range(sys.maxunicode + 1)
+        for code in chain(range(*WRITING), range(*TAGS))
         if unicodedata.category(chr(code)).startswith("M")
     ]
     runs = (list(run) for _, run in groupby(enumerate(marks), lambda pair: pair[1] - pair[0]))

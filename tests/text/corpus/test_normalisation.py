@@ -4,6 +4,8 @@ import itertools
 import json
 import random
 import re
+import sys
+import unicodedata
 from collections import Counter
 from dataclasses import replace
 
@@ -348,3 +350,9 @@ def test_where_two_maps_have_a_rule_for_a_word_the_further_one_is_taken() -> Non
 def test_what_either_of_two_normalisations_drops_or_splits_goes() -> None:
     dropping = Normalisation(punctuation="drop", split_hyphens=True)
     assert dropping.and_also(Normalisation()) == Normalisation().and_also(dropping) == dropping
+
+
+def test_no_combining_mark_stands_beyond_the_planes_of_writing_and_of_tags() -> None:
+    looked_at = {*range(*rules.WRITING), *range(*rules.TAGS)}
+    others = set(range(sys.maxunicode + 1)) - looked_at
+    assert {unicodedata.category(chr(code)) for code in others} <= {"Cn", "Co"}

@@ -50,7 +50,7 @@ def evaluate_ngram(
         log10s, ids, lengths = {STATE: scores.log10_probs}, scores.word_ids, scores.lengths
         tally.add(block, log10s, ids=ids, unk=UNK, lengths=lengths)
     by_state = tally.perplexities(text)
-    words = frozenset(model.words or ())  # a binary does not list its words
+    words = dict.fromkeys(model.words or ())  # a binary does not list its words
     signature = joined_signature(
         {
             "charlm": __version__,

@@ -162,6 +162,8 @@ def _lists(result: "ScoreResult | ServeResult") -> Iterator[str]:
     if result.sharing is not None:
         yield f"sharing: {result.sharing:.2f} tokens a prefix"
     yield f"another hypothesis is the best one now: {output.counted(counts.n_moved, 'list')}"
+    if counts.n_empty_wins:
+        yield f"the best hypothesis is empty: {output.counted(counts.n_empty_wins, 'list')}"
 
 
 def _lattices(result: "RescoringResult") -> Iterator[str]:

@@ -64,6 +64,7 @@ class Rescored:
     models: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # The first model's log-probabilities, word by word; empty for lattices and without a model.
     words: tuple[WordLogProbs, ...] = ()
+    scale: float = 1.0  # by which totals are multiplied for posteriors
 
     @property
     def ranking(self) -> tuple[int, ...]:

@@ -9,6 +9,8 @@ that of the first also as `charlm`. Anything else that a format held is left out
 ln P of each word that the model read and of `</s>`, not negated. Kaldi's `rnnlm_compute_scores.sh`
 gives the rescoring scripts the negated sum, which is the cost in lists of the format `kaldi`.
 
+`confidences` is a table of the best hypotheses' words, tab-separated, fields quoted as in RFC 4180.
+
 The other layouts hold the best hypothesis of each list, for scoring tools: `kaldi` (id, words),
 `trn` for sclite (words, id in parentheses), `text` (words alone), `tsv` with a header, `jsonl`. The
 words are those of the list, not those that a model read. An id that a layout cannot hold is an
@@ -18,16 +20,19 @@ error: it would be read back as another id, or as words.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from charlm.errors import ConfigError, DataError
+from charlm.nbest.confidences import posteriors, word_confidences
 from charlm.nbest.format import FEATURE, SAME_FORMAT, Format, Piece
 from charlm.nbest.formats.templates import Template
 from charlm.nbest.hypotheses import Hypothesis, Rescored
 from charlm.nbest.policies import CONTROL, refuse_twice, score_text
 from charlm.nbest.scorer import WordLogProbs
+from charlm.text.io.table_lines import quoted_field
 
 TOTAL = "charlm_total"  # Σ weight·feature
+POSTERIOR = "charlm_posterior"  # the probability in the list
 UNFIT = {  # what an id cannot hold in each layout
     "kaldi": re.compile(r"[ \t]|^$"),
     "trn": re.compile(r"[ \t()]|^$"),
@@ -37,6 +42,7 @@ UNFIT = {  # what an id cannot hold in each layout
 NO_KEY = re.compile(r"[\s\0]|^$")  # what Kaldi's tables cannot hold in a key
 BREAK = re.compile(r"[\r\n]")
 HEADER = ("id", "rank", FEATURE, "total", "text")
+CONFIDENCES_HEADER = ("id", "position", "word", "confidence")
 DIGITS = 9  # enough to tell fp32 numbers apart
 
 
@@ -44,18 +50,23 @@ def laid_out(lists: Iterable[Rescored], form: Format, *, layout: str) -> Iterato
     """The lists in a layout, each piece as soon as its list arrives.
 
     Raises:
-        ConfigError: word-scores of lattices; whatever the format's own writer raises.
+        ConfigError: word-scores of lattices; confidences without weights; whatever the format's own
+            writer raises.
         DataError: what the layout cannot hold; whatever the format's own writer raises.
     """
     if layout in SAME_FORMAT:
         return form.write(lists, reranked=layout == "ranked")
     if layout == "word-scores":
         return write_word_scores(lists, form)
+    if layout == "confidences":
+        return write_confidences(lists)
     return write_nbest(lists) if layout == "nbest" else write_best(lists, layout)
 
 
 def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
     """`{"id": …, "hyps": [{"text": …, "scores": {"am": …, "charlm": …, "charlm_total": …}}, …]}`.
+
+    Beside a total stands `charlm_posterior`, the hypothesis' probability in its list.
 
     Raises:
         DataError: a score that is not finite; a list that already has `charlm`, or a total.
@@ -65,15 +76,18 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
         value: dict[str, object] = {"id": nbest.id}
         if nbest.recording:
             value["recording"] = nbest.recording
+        shares = posteriors(item).tolist() if item.totals else ()
         value["hyps"] = [
-            _hypothesis(item, index) for index in item.ranking if index not in item.duplicates
+            _hypothesis(item, index, shares)
+            for index in item.ranking
+            if index not in item.duplicates
         ]
         if nbest.reference is not None:
             value["ref"] = " ".join(nbest.reference)
         yield Piece("", json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def _hypothesis(item: Rescored, index: int) -> dict[str, object]:
+def _hypothesis(item: Rescored, index: int, shares: Sequence[float]) -> dict[str, object]:
     hypothesis = item.nbest.hypotheses[index]
     own = {name: _number(values[index], hypothesis) for name, values in item.models.items()}
     scores = {**hypothesis.features, **own}
@@ -81,6 +95,9 @@ def _hypothesis(item: Rescored, index: int) -> dict[str, object]:
         if values:
             refuse_twice(hypothesis, name)
             scores[name] = _number(values[index], hypothesis)
+    if shares:
+        refuse_twice(hypothesis, POSTERIOR)
+        scores[POSTERIOR] = float(f"{shares[index]:.{DIGITS}g}")
     return {"text": " ".join(hypothesis.words), "scores": scores}
 
 
@@ -123,6 +140,23 @@ def word_score_line(key: str, scores: WordLogProbs) -> str:
             )
     numbers = (f"{0.0 + each:.{DIGITS}g}" for each in scores.log_probs.tolist())  # never -0
     return " ".join([key, *numbers])
+
+
+def write_confidences(lists: Iterable[Rescored]) -> Iterator[Piece]:
+    """A header, then a row for each word of each list's best hypothesis, none for an empty one.
+
+    Raises:
+        ConfigError: a list without totals.
+    """
+    for number, item in enumerate(lists):
+        key = quoted_field(item.nbest.id)
+        words = zip(item.best.words, word_confidences(item).tolist(), strict=True)
+        rows = (
+            f"{key}\t{position}\t{quoted_field(word)}\t{confidence:.6f}\n"
+            for position, (word, confidence) in enumerate(words, 1)
+        )
+        header = "\t".join(CONFIDENCES_HEADER) + "\n" if number == 0 else ""
+        yield Piece("", header + "".join(rows))
 
 
 def write_best(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:

@@ -75,6 +75,7 @@ class Weights:
     lists: ListLayout | None = None  # None: not known
     # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
+    posterior_scale: float | None = None  # of totals, for posteriors; None: not fitted, counts as 1
 
     def of(self, table: FeatureTable, *, place: str = "") -> Floats:
         """The weights in the order of the table's features, (F,).
@@ -97,7 +98,8 @@ class Weights:
         text |= {name: flag for name, flag in flags.items() if flag is not None}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
         mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
-        more = text | mixture | lists | tuned
+        scale = {} if self.posterior_scale is None else {"posterior_scale": self.posterior_scale}
+        more = text | mixture | scale | lists | tuned
         return {"format": FORMAT, "weights": dict(self.values), **more}
 
     def save(self, path: str | Path) -> None:
@@ -124,10 +126,11 @@ def rescored(
     """
     if not weights.values and dedup == "none":
         return Rescored(nbest, tuple(scores))
+    scale = 1.0 if weights.posterior_scale is None else weights.posterior_scale
     totals_H = weighted(table.values_HF, weights.of(table, place=nbest.hypotheses[0].place))
     ties = weights.tie_order(table)
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
-    plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order))
+    plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order), scale=scale)
     return plain if dedup == "none" else deduplicated(plain, dedup)
 
 
@@ -219,7 +222,12 @@ def load_weights(path: str | Path) -> Weights:
         if not isinstance(flag, bool | None):
             raise DataError(f"{path}: {name} is {shown(flag)}; expected true or false")
     lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
-    return Weights(values, origin, text, lists=lists, mixture=mixture, **flags)
+    scale = content.get("posterior_scale")
+    if not (scale is None or (_is_number(scale) and scale >= 0)):
+        raise DataError(f"{path}: posterior_scale is {shown(scale)}; expected a number, 0 or more")
+    return Weights(
+        values, origin, text, lists=lists, mixture=mixture, posterior_scale=scale, **flags
+    )
 
 
 def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str, float]:

@@ -44,6 +44,7 @@ empty hypotheses: 1, scored as the end of a sentence
 texts that their list had before: 1, scored once
 sharing: 2.00 tokens a prefix
 another hypothesis is the best one now: 1 list
+the best hypothesis is empty: 1 list
 nn: exp/first
 weights: am -1
 without a weight: nn, words, oov; charlm tune finds some

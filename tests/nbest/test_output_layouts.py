@@ -32,17 +32,33 @@ LIST = NbestList("u", FOUND, recording="tape", reference=("we",))
 
 
 def test_the_best_comes_first_with_its_features_and_scores() -> None:
-    item = Rescored(LIST, scores=(-7.0, -8.0), totals=(-1.5, 3.0), order=(1, 0))
+    totals = (3.0 - math.log(4), 3.0)  # P is a fifth, and four fifths
+    item = Rescored(LIST, scores=(-7.0, -8.0), totals=totals, order=(1, 0))
     (piece,) = write_nbest([item])
     assert piece.name == ""
     assert json.loads(piece.text) == {
         "id": "u",
         "recording": "tape",
         "hyps": [
-            {"text": "", "scores": {"am": -1.0, "lm": 2.0, "charlm": -8.0, "charlm_total": 3.0}},
+            {
+                "text": "",
+                "scores": {
+                    "am": -1.0,
+                    "lm": 2.0,
+                    "charlm": -8.0,
+                    "charlm_total": 3.0,
+                    "charlm_posterior": 0.8,
+                },
+            },
             {
                 "text": "we é",
-                "scores": {"am": -2.5, "lm": 1.0, "charlm": -7.0, "charlm_total": -1.5},
+                "scores": {
+                    "am": -2.5,
+                    "lm": 1.0,
+                    "charlm": -7.0,
+                    "charlm_total": 1.613706,
+                    "charlm_posterior": 0.2,
+                },
             },
         ],
         "ref": "we",
@@ -63,6 +79,7 @@ def test_of_several_models_each_has_its_own_score_and_they_make_the_total(tmp_pa
     (hyp,) = json.loads("".join(pieces))["hyps"]
     kn = -3 * math.log(10)
     expected = {"am": -2, "own": -1.5, "kn": kn, "charlm": kn, "charlm_total": -8.5 + kn / 2}
+    expected |= {"charlm_posterior": 1}
     assert hyp["scores"] == pytest.approx(expected, abs=1e-6)
 
 
@@ -82,7 +99,7 @@ def test_a_score_that_is_no_number_is_refused() -> None:
         list(write_nbest([Rescored(LIST, scores=(-math.inf, 0.0))]))
 
 
-@pytest.mark.parametrize("name", ["charlm", "charlm_total"])
+@pytest.mark.parametrize("name", ["charlm", "charlm_total", "charlm_posterior"])
 def test_what_a_list_has_already_is_not_overwritten(name: str) -> None:
     scored = NbestList("u", (Hypothesis(("a",), {name: -1.0}, "f:1"),))
     with pytest.raises(DataError, match=f"f:1: found a feature '{name}' already; expected none;"):

@@ -152,6 +152,7 @@ class ListCounts:
     n_empty: int = 0  # hypotheses without a word
     n_duplicates: int = 0  # texts that occurred earlier in their list
     n_moved: int = 0  # lists whose best hypothesis is not the first
+    n_empty_wins: int = 0  # lists whose best hypothesis is empty
     n_unknown_wins: int = 0  # lists whose best has unknown words not in the first
     features: tuple[str, ...] = ()  # of all lists
     # The first texts, as models read them.
@@ -165,6 +166,7 @@ class ListCounts:
         self.n_duplicates += len(texts) - len(set(texts))
         best = result.ranking[0]
         self.n_moved += texts[best] != texts[0]
+        self.n_empty_wins += not texts[best]
         self.n_unknown_wins += not set(scored.unknown[best]) <= set(scored.texts[0])
         if scored.table.names != self.features:
             self.features = tuple(dict.fromkeys((*self.features, *scored.table.names)))

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import SAME_FORMAT, OnNan
-from charlm.nbest.hypotheses import Dedup
+from charlm.nbest.hypotheses import LARGEST, Dedup
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.metrics.metric_names import MetricName
 from charlm.nbest.scorer import Scorer
@@ -34,6 +34,7 @@ from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
 LISTS = (*SAME_FORMAT, "nbest")  # layouts with all hypotheses of each list
+POSTERIORS = ("nbest", "confidences")  # layouts that hold them
 
 REFERENCES = Opt("File of the references; own takes those that the lists hold themselves.")
 
@@ -198,6 +199,11 @@ class RescoringOptions:
     def dedup(self) -> Dedup:
         """How hypotheses with the same words count together; tune takes each separately."""
         return "none"
+
+    @property
+    def posterior_scale(self) -> float | None:
+        """The scale of totals for posteriors; None: that of the weights."""
+        return None
 
     @property
     def keeps_order(self) -> bool:
@@ -381,6 +387,16 @@ class OutputOptions(RescoringOptions):
             "Output",
         ),
     ] = "none"
+    posterior_scale: Annotated[
+        float | None,
+        Opt(
+            "Number by which totals are multiplied for posteriors and confidences: a small one "
+            "makes them less sure. If not given: that of --weights, which tune fits, else 1.",
+            "Output",
+            least=0,
+            most=LARGEST,
+        ),
+    ] = None
     write: str
 
     @property
@@ -393,8 +409,13 @@ class OutputOptions(RescoringOptions):
         """The encoding of the output; UTF-8 unless lists keep their own format."""
         return self.encoding if self.layout in SAME_FORMAT else UTF8
 
-    def require_list_to_sort(self) -> None:
-        """Raises ConfigError if `sort` is asked for a layout without lists."""
+    def require_use(self) -> None:
+        """Raises ConfigError for `sort` without lists, or a scale without posteriors."""
+        if self.posterior_scale is not None and self.write not in POSTERIORS:
+            raise ConfigError(
+                f"--posterior-scale {self.posterior_scale:g}: --write {self.write} has no "
+                f"posteriors; expected one of {', '.join(POSTERIORS)}; drop one of them"
+            )
         if self.sort and self.write not in LISTS:
             raise ConfigError(
                 f"--sort: --write {self.write} has no list to sort; expected one of "

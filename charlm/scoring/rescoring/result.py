@@ -81,7 +81,7 @@ class ServeResult(RescoringResult):
 class TuneResult(RescoringResult):
     """The weights that were found, and on what.
 
-    `counts.n_moved` and `counts.n_unknown_wins` refer to the initial weights of the search.
+    `counts.n_moved`, `n_empty_wins` and `n_unknown_wins` refer to the search's initial weights.
     """
 
     weights: Weights

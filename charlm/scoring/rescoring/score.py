@@ -25,7 +25,8 @@ from charlm.options import keywords, require_one_stdin
 from charlm.scoring.rescoring.explain import ExplainRequest
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
-from charlm.scoring.rescoring.pipeline import ScoredList
+from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
+from charlm.scoring.rescoring.rescoring_options import POSTERIORS
 from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import ScoreOptions
@@ -94,6 +95,8 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
             metric=metric_named(options.metric),
         )
         n_left_out = len(seen.lists) - len(measured)
+    if options.layout in POSTERIORS:
+        _note_scale(pipeline)
     return ScoreResult(
         **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
         dedup=options.dedup,
@@ -129,6 +132,17 @@ class _Seen:
             self._notices.n_out_of_order += number < before
 
 
+def _note_scale(pipeline: Pipeline) -> None:
+    """Note posteriors at the scale of the totals, which weights leave open."""
+    weights = pipeline.weights
+    if weights and weights.values and weights.posterior_scale is None and pipeline.counts.n_choices:
+        pipeline.notices.said_otherwise.append(
+            "posteriors are of the totals as they are (scale 1), and may be far too sure, or not "
+            "sure enough: charlm tune fits a scale and keeps it in its weights, --posterior-scale "
+            "sets one"
+        )
+
+
 def _require_several(options: ScoreOptions, form: Format) -> None:
     """Raises ConfigError for what is asked of several hypotheses, before anything is scored."""
     is_lattice = isinstance(form, LatticeLists)
@@ -146,6 +160,11 @@ def _require_several(options: ScoreOptions, form: Format) -> None:
         raise ConfigError(
             "--write ranked (--sort): sentences are no list, and would be written as they came, "
             "without scores; expected scored"
+        )
+    if isinstance(form, TextFormat) and options.layout == "confidences":
+        raise ConfigError(
+            "--write confidences: sentences are no list, and every word would be certain; expected "
+            "lists of hypotheses, or lattices"
         )
 
 

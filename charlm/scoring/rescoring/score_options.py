@@ -17,7 +17,17 @@ from charlm.scoring.rescoring.rescoring_options import (
 from charlm.text.io.paths import require_place
 
 Write = Literal[
-    "scored", "ranked", "nbest", "word-scores", "kaldi", "trn", "text", "tsv", "jsonl", "none"
+    "scored",
+    "ranked",
+    "nbest",
+    "confidences",
+    "word-scores",
+    "kaldi",
+    "trn",
+    "text",
+    "tsv",
+    "jsonl",
+    "none",
 ]
 
 
@@ -49,10 +59,12 @@ class ScoreOptions(OutputOptions, ListOptions):
         Write,
         Opt(
             "What is written. scored: the lists with one more score, lattices with new ones. "
-            "ranked: the same, best hypotheses first. nbest: JSON lines with all features and "
-            "totals, whatever the format was. word-scores: ln P of each word that the model read "
-            "and of the sentence end, as Kaldi's rnnlm-sentence-probs. kaldi, trn, text, tsv, "
-            "jsonl: the best hypotheses alone, in that layout. none: no lists."
+            "ranked: the same, best hypotheses first. nbest: JSON lines with all features, "
+            "totals and posteriors (the softmax of the totals over a list), whatever the format "
+            "was. confidences: a table of the best hypotheses' words, each with the sum of the "
+            "posteriors of all hypotheses that have it there too. word-scores: ln P of each word "
+            "that the model read and of the sentence end, as Kaldi's rnnlm-sentence-probs. kaldi, "
+            "trn, text, tsv, jsonl: the best hypotheses alone, in that layout. none: no lists."
         ),
     ] = "scored"
     refs: Annotated[str | Path | None, REFERENCES] = None
@@ -118,7 +130,7 @@ class ScoreOptions(OutputOptions, ListOptions):
                 "--explain --dedup sum: two hypotheses are explained, and sums are of more; "
                 "expected --dedup max or none"
             )
-        self.require_list_to_sort()
+        self.require_use()
         self._check_place(self.lists)
 
     def _check_place(self, lists: str | Path) -> None:

@@ -21,8 +21,8 @@ class ServeOptions(OutputOptions):
         Literal["scored", "ranked", "nbest", "jsonl"],
         Opt(
             "What a line is answered with: itself with one more score (scored), the same with the "
-            "best hypotheses first (ranked), with all features and totals (nbest), or the best "
-            "hypothesis alone (jsonl)."
+            "best hypotheses first (ranked), with all features, totals and posteriors "
+            "(nbest), or the best hypothesis alone (jsonl)."
         ),
     ] = "scored"
 
@@ -41,5 +41,5 @@ class ServeOptions(OutputOptions):
                 "found neither --model nor --lm, and no weights; expected a model that scores the "
                 "lines, or weights of their own features; name one"
             )
-        self.require_list_to_sort()
+        self.require_use()
         parse_weights(None, self.weight)  # else every line would be answered by its error

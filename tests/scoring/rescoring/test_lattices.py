@@ -262,7 +262,7 @@ def test_without_a_model_paths_are_ranked_by_their_own_scales(
     assert found[0]["text"] in ("A [noise] zz", "b [noise] zz")
     scores = found[0]["scores"]
     assert scores["am"] + scores["graph"] == scores["charlm_total"] == -62.5  # type: ignore[index]
-    assert scores.keys() == {"am", "graph", "charlm_total"}  # type: ignore[union-attr]
+    assert scores.keys() == {"am", "graph", "charlm_total", "charlm_posterior"}  # type: ignore[union-attr]
     assert len(found) == HYPOTHESES
     (tmp_path / "refs").write_text("utt-A b zz c\nutt-B a\n")
     result = charlm.tune(lattices, refs=tmp_path / "refs", folds=0, beam=0)

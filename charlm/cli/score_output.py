@@ -4,12 +4,14 @@ The report goes to stderr if the lists go to stdout: a filter's output is its li
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
 from charlm.text.corpus.tokens import shown_counts, visible
 
 if TYPE_CHECKING:
+    from charlm.nbest.metrics.calibration import Calibration
     from charlm.nbest.metrics.rates_report import Rate, RateReport
     from charlm.nbest.metrics.significance import Significance
     from charlm.nbest.tuning.tuning import Tuned
@@ -40,6 +42,8 @@ def report_lines(result: "ScoreResult | ServeResult | TuneResult") -> Iterator[s
     yield from (*_written(result), *_weights(result))
     if isinstance(result, ScoreResult) and result.report is not None:
         yield from _rates(result.report)
+    if isinstance(result, ScoreResult) and result.confidences is not None:
+        yield from _confidences(result.confidences)
 
 
 def warn(result: "RescoringResult") -> None:
@@ -285,6 +289,35 @@ def _rates(report: "RateReport") -> Iterator[str]:
     yield _gain(report.significance)
     yield from _limit(report)
     yield f"metric: {report.metric}"
+
+
+def _confidences(found: "Calibration") -> Iterator[str]:
+    """How often words are right that are as sure; the last bin's are certain."""
+    ends = [f"{each.low:g}" for each in found.bins]  # the last begins a trifle below 1
+    names = [*(f"{low} to {high}" for low, high in pairwise(ends)), ends[-1]]
+    rows = [
+        [name, str(each.n_words), _share(each.mean), _share(each.correct)]
+        for name, each in zip(names, found.bins, strict=True)
+    ]
+    yield from output.table_lines(rows, header=["confidence", "words", "mean", "correct"])
+    if found.mean is not None:
+        yield (
+            f"confidences: {_percent(found.mean)} on average, where "
+            f"{_percent(found.n_correct / found.n_words)} of {found.n_words} words are correct; "
+            f"normalised cross-entropy (NCE) {_nce(found.nce)}"
+        )
+        yield (
+            f"hypotheses differ on {output.counted(found.n_contested, 'word')}: NCE of these alone "
+            f"{_nce(found.nce_contested)}"
+        )
+
+
+def _nce(value: float | None) -> str:
+    return "none (all right, or all wrong)" if value is None else f"{value:.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
 
 
 def _limit(report: "RateReport") -> Iterator[str]:

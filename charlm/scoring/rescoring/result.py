@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import Dedup
+from charlm.nbest.metrics.calibration import Calibration
 from charlm.nbest.metrics.rates_report import RateReport
 from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import Tuned
@@ -65,6 +66,7 @@ class ScoreResult(RescoringResult):
 
     dedup: Dedup  # how hypotheses with the same words counted together
     report: RateReport | None
+    confidences: Calibration | None  # of --write confidences, with references of words
     n_without_reference: int  # lists that the report leaves out
     explanation: Explanation | None
 

@@ -10,14 +10,21 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from charlm.errors import ConfigError
+from charlm.nbest.confidences import Bools, agreement, is_in, posteriors, summed
 from charlm.nbest.differences import note_differences
+from charlm.nbest.features import Floats
 from charlm.nbest.format import Format
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.metrics.calibration import Calibration, calibration
+from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
-from charlm.nbest.metrics.rates_report import report
+from charlm.nbest.metrics.rates_report import RateReport, report
 from charlm.nbest.output_layouts import laid_out
+from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
@@ -82,25 +89,19 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
             found = list(found)
             references = run.references(refs, found)
         _write(pipeline.run(found), form, options=options)
-    rates, n_left_out = None, 0
+    rates, found_confidences, n_left_out = None, None, 0
     if refs is not None:
         if references is None:
             references = run.references(refs, [nbest for nbest, _ in seen.lists])
-        measured = [pair for pair in seen.lists if pair[0].id in references]
-        note_differences([nbest for nbest, _ in measured], references, notices=run.notices)
-        rates = report(
-            [nbest for nbest, _ in measured],
-            [result for _, result in measured],
-            references=references,
-            metric=metric_named(options.metric),
-        )
-        n_left_out = len(seen.lists) - len(measured)
+        rates, found_confidences = seen.measured(references)
+        n_left_out = len(seen.lists) - rates.n_lists
     if options.layout in POSTERIORS:
         _note_scale(pipeline)
     return ScoreResult(
         **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
         dedup=options.dedup,
         report=rates,
+        confidences=found_confidences,
         n_without_reference=n_left_out,
         explanation=None if seen.question is None else seen.question.found(),
     )
@@ -114,7 +115,14 @@ class _Seen:
         self.question: ExplainRequest | None = None
         if options.explain is not None:
             self.question = ExplainRequest(options.explain, names=scorers.names)
+        self._confidences: list[Floats] = []  # of each list's best words
+        self._agreed: list[Bools] = []  # whether all hypotheses have that word there
         self._keeps = options.refs is not None
+        self._metric = metric_named(options.metric)
+        # Else references are translations, of which a word may be right in another place.
+        self._keeps_confidences = (
+            options.layout == "confidences" and self._keeps and isinstance(self._metric, ErrorRate)
+        )
         self._notices = notices
         self._loses_ids = options.layout == "text" and options.out is not None
         self._number = -1  # of the list before, if its id is one
@@ -124,12 +132,32 @@ class _Seen:
         if self._keeps:
             kept = scored.nbest.without_layout()
             self.lists.append((kept, Rescored(kept, order=result.order)))
+        if self._keeps_confidences:
+            agreement_HW = agreement(result)
+            self._confidences.append(summed(posteriors(result), agreement_HW))
+            self._agreed.append(np.logical_and.reduce(agreement_HW))
         if self.question is not None:
             self.question.look(scored, result, weights=weights)
         if self._loses_ids and NUMBER.fullmatch(scored.nbest.id):
             number, before = int(scored.nbest.id), self._number
             self._number = number
             self._notices.n_out_of_order += number < before
+
+    def measured(self, references: References) -> tuple[RateReport, Calibration | None]:
+        """The rates of lists with a reference, and how good the confidences of their words are."""
+        which = [i for i, (nbest, _) in enumerate(self.lists) if nbest.id in references]
+        lists = [self.lists[i][0] for i in which]
+        results = [self.lists[i][1] for i in which]
+        note_differences(lists, references, notices=self._notices)
+        rates = report(lists, results, references=references, metric=self._metric)
+        if not self._keeps_confidences:
+            return rates, None
+        found = calibration(
+            [self._confidences[i] for i in which],
+            [is_in(references[each.nbest.id], each.best.words) for each in results],
+            agreed=[self._agreed[i] for i in which],
+        )
+        return rates, found
 
 
 def _note_scale(pipeline: Pipeline) -> None:

@@ -21,6 +21,7 @@ v\t0\t
 v\t{-LN2}\toh
 w\t-5\tso
 """
+REFS = "u the hat\nv oh\nw so\n"
 ROWS = [["u", "1", "the", "0.857143"], ["u", "2", "cat", "0.714286"], ["w", "1", "so", "1.000000"]]
 
 
@@ -37,6 +38,7 @@ def test_each_word_of_the_best_hypotheses_has_a_row(lists: Path) -> None:
     rows, result = table(lists)
     assert rows == ROWS
     assert result.counts.n_empty_wins == 1
+    assert result.confidences is None
 
 
 def test_posteriors_stand_beside_the_totals_and_add_up_to_1(lists: Path, tmp_path: Path) -> None:
@@ -150,3 +152,43 @@ def test_sentences_have_no_confidences(run: Path, tmp_path: Path) -> None:
         "--write confidences: sentences are no list, and every word would be certain; expected "
         "lists of hypotheses, or lattices"
     )
+
+
+def test_with_references_it_is_measured_how_good_confidences_are(
+    lists: Path, tmp_path: Path
+) -> None:
+    refs = tmp_path / "refs"
+    refs.write_text(REFS)
+    rows, result = table(lists, refs=refs)
+    found = result.confidences
+    assert rows == ROWS
+    assert found is not None
+    # "the" 6/7 and "so" 1 are right, "cat" 5/7 is wrong; two of three are right.
+    assert (found.n_words, found.n_correct, found.n_contested) == (3, 2, 2)
+    entropy = -(2 * math.log2(2 / 3) + math.log2(1 / 3))
+    bits = math.log2(6 / 7) + math.log2(1 - 1e-7) + math.log2(1 - 5 / 7)
+    assert found.nce == pytest.approx((entropy + bits) / entropy)
+    assert found.nce_contested == pytest.approx((2 + math.log2(6 / 7) + math.log2(2 / 7)) / 2)
+    assert result.to_dict()["confidences"] == found.to_dict()
+    assert result.report is not None
+    assert result.report.rescored.substitutions == 1
+
+
+def test_lists_without_a_reference_are_left_out_of_the_measure(lists: Path, tmp_path: Path) -> None:
+    refs = tmp_path / "refs"
+    refs.write_text("w so\n")
+    _, result = table(lists, refs=refs, allow_missing=True)
+    assert result.confidences is not None
+    assert (result.confidences.n_words, result.n_without_reference) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "options", [{"write": "nbest"}, {"write": "confidences", "metric": "bleu"}]
+)
+def test_only_confidences_whose_words_are_right_or_wrong_are_measured(
+    lists: Path, tmp_path: Path, options: dict[str, str]
+) -> None:
+    refs = tmp_path / "refs"
+    refs.write_text(REFS)
+    result = charlm.score(lists, weight=["am=1"], refs=refs, out=tmp_path / "out", **options)
+    assert result.confidences is None

@@ -86,7 +86,13 @@ def test_every_option_of_a_shown_command_exists(page: str) -> None:
         function = COMMANDS.get(name) or MEMBERS.get((name, line.split()[0]))
         if function is None:  # several commands of a group at once, as `bench train|eval`
             continue
-        known = set(inspect.signature(function).parameters) | {"set", "format", "json", "for"}
+        known = set(inspect.signature(function).parameters) | {
+            "set",
+            "format",
+            "json",
+            "for",
+            "range",
+        }
         for option in re.findall(r"(?<=\s)--([a-z0-9-]+)", line):
             assert option.replace("-", "_") in known, f"charlm {name} --{option}"
 

@@ -1,4 +1,4 @@
-"""What `charlm score --write confidences` prints."""
+"""What `charlm score --write confidences` and `charlm tune` print about confidences."""
 
 import json
 from pathlib import Path
@@ -61,3 +61,12 @@ def test_json_holds_the_measures() -> None:
     assert (found["n_words"], found["n_correct"], found["nce_contested"]) == (3, 2, None)
     assert found["nce"] == pytest.approx(0.4247, abs=1e-4)
     assert [each["n_words"] for each in found["bins"]] == [0, 0, 1, 0, 0, 0, 2]
+
+
+def test_tune_tells_the_scale() -> None:
+    Path("refs").write_text("u the cat\nv no\nw the hat\n")
+    Path("lists.tsv").write_text(f"{LISTS}w\t-5\tthe hat\nw\t-5.5\tthe cat\n")
+    options = ["--refs", "refs", "--out", "w.json", "--folds", "0", "--tuned", "am"]
+    result = CliRunner().invoke(app, ["tune", "lists.tsv", *options])
+    scale = json.loads(Path("w.json").read_text())["posterior_scale"]
+    assert f"\nposteriors: of totals × {scale:g}\n" in f"{result.stdout}\n"

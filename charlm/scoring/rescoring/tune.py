@@ -11,11 +11,13 @@ from charlm.nbest.features import FeatureTable, require_known
 from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.references import References
+from charlm.nbest.tuning.posterior_scale import posterior_scale
 from charlm.nbest.tuning.search_options import parse_ranges
-from charlm.nbest.tuning.tuning import tune_weights
-from charlm.nbest.weights import ListLayout, Weights
+from charlm.nbest.tuning.tuning import Tuned, tune_weights
+from charlm.nbest.weights import ListLayout, Weights, rescored
 from charlm.options import keywords, require_one_stdin
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
@@ -33,7 +35,8 @@ def tune(options: TuneOptions) -> TuneResult:
     """Find the weights under which the best hypotheses of lists have the lowest error rate.
 
     Models give features as in `score`; without models, the lists' own features are weighted. The
-    weights record the lists, so that `score` reports no rate on the lists of the tuning.
+    weights record the lists, so that `score` reports no rate on the lists of the tuning, and the
+    scale of totals at which confidences of words fit these lists best.
 
     >>> found = charlm.tune("lists.tsv", model="exp/first", refs="refs.txt", out="weights.json")
     >>> sorted(found.weights.values)
@@ -65,17 +68,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         references = run.references(options.refs, [nbest for nbest, _ in scored])
     n_lists, scored = len(scored), [each for each in scored if each[0].id in references]
     note_differences([nbest for nbest, _ in scored], references, notices=run.notices)
-    start = {} if pipeline.weights is None else pipeline.weights.values
-    tuned = tune_weights(
-        [nbest for nbest, _ in scored],
-        [table for _, table in scored],
-        references=references,
-        metric=metric_named(options.metric),
-        start={name: start[name] for name in start if name in (options.tuned_names or start)},
-        options=options,
-        spelled_by=scorers.spelled,
-        history=history_name(pipeline.counts, scorers.adaptation),
-    )
+    tuned = _found(scored, references, pipeline=pipeline, options=options, scorers=scorers)
     weights = _recorded(tuned.weights, form, pipeline=pipeline, options=options, scorers=scorers)
     if isinstance(form, LatticeLists):
         weights = _of_lattices(weights, [nbest for nbest, _ in scored], references=references)
@@ -89,6 +82,34 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         tuned=replace(tuned, weights=weights),
         n_without_reference=n_lists - len(scored),
     )
+
+
+def _found(
+    scored: Sequence[tuple[NbestList, FeatureTable]],
+    references: References,
+    *,
+    pipeline: Pipeline,
+    options: TuneOptions,
+    scorers: Scorers,
+) -> Tuned:
+    """The weights that are found, with the scale of posteriors by their totals."""
+    start = {} if pipeline.weights is None else pipeline.weights.values
+    metric = metric_named(options.metric)
+    tuned = tune_weights(
+        [nbest for nbest, _ in scored],
+        [table for _, table in scored],
+        references=references,
+        metric=metric,
+        start={name: start[name] for name in start if name in (options.tuned_names or start)},
+        options=options,
+        spelled_by=scorers.spelled,
+        history=history_name(pipeline.counts, scorers.adaptation),
+    )
+    if not isinstance(metric, ErrorRate):  # references may be no words
+        return tuned
+    ranked = (rescored(*each, weights=tuned.weights) for each in scored)
+    scale = posterior_scale(ranked, references)
+    return replace(tuned, weights=replace(tuned.weights, posterior_scale=scale))
 
 
 def _recorded(

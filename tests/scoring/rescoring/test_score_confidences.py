@@ -1,4 +1,4 @@
-"""Confidences from `charlm.score`, on lists of a few words."""
+"""Confidences from `charlm.score` and the scale from `charlm.tune`, on lists of a few words."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.nbest.weights import Weights
+from charlm.nbest.weights import Weights, load_weights
 from charlm.scoring.rescoring.result import ScoreResult
 
 # Totals by am alone: u 4/7, 2/7, 1/7; v is empty at best, 2/3 against 1/3; w is alone.
@@ -192,3 +192,38 @@ def test_only_confidences_whose_words_are_right_or_wrong_are_measured(
     refs.write_text(REFS)
     result = charlm.score(lists, weight=["am=1"], refs=refs, out=tmp_path / "out", **options)
     assert result.confidences is None
+
+
+def test_tune_keeps_a_scale_that_is_better_than_its_neighbours(tmp_path: Path) -> None:
+    texts = [("the cat", "the hat"), ("so", "no"), ("a dog", "dog")]
+    dev = "".join(
+        f"{n}\t{am}\t{text}\n"
+        for n in range(30)
+        for am, text in zip((0, -n), texts[n % 3], strict=True)
+    )
+    lists, refs, path = tmp_path / "dev.tsv", tmp_path / "refs", tmp_path / "w.json"
+    lists.write_text("id\tam\ttext\n" + dev)
+    refs.write_text("".join(f"{n} {texts[n % 3][n < 9 and n % 2]}\n" for n in range(30)))
+    tuned = charlm.tune(lists, refs=refs, tuned="am", folds=0, restarts=0, out=path)
+    scale = load_weights(path).posterior_scale
+    assert scale is not None
+    assert tuned.weights.posterior_scale == tuned.to_dict()["weights"]["posterior_scale"] == scale  # type: ignore[index]
+
+    def nce(**options: float) -> float:
+        _, result = table(
+            lists, weights=path, weight=(), refs=refs, allow_test_tuning=True, **options
+        )
+        assert result.confidences is not None
+        assert result.confidences.nce is not None
+        return result.confidences.nce
+
+    best = nce()
+    for neighbour in (scale * 1.05, scale / 1.05):
+        assert nce(posterior_scale=neighbour) < best
+
+
+def test_translations_have_no_scale(lists: Path, tmp_path: Path) -> None:
+    refs, path = tmp_path / "refs", tmp_path / "w.json"
+    refs.write_text(REFS)
+    charlm.tune(lists, refs=refs, metric="bleu", folds=0, restarts=0, out=path)
+    assert "posterior_scale" not in json.loads(path.read_text())

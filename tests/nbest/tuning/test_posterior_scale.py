@@ -1,0 +1,85 @@
+"""The scale of posteriors: found again where it is known, and better than its neighbours."""
+
+from math import log2
+
+import numpy as np
+import pytest
+
+from charlm.nbest.confidences import word_confidences
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.references import References
+from charlm.nbest.tuning.posterior_scale import posterior_scale
+
+WORDS = ("a", "b", "c")
+
+
+def item(key: str, texts: tuple[str, ...], totals: tuple[float, ...], scale: float) -> Rescored:
+    hypotheses = tuple(Hypothesis(tuple(text.split()), {}, "f:1") for text in texts)
+    order = tuple(np.argsort([-total for total in totals], kind="stable").tolist())
+    return Rescored(NbestList(key, hypotheses), totals=totals, order=order, scale=scale)
+
+
+def drawn(scale: float, *, n: int) -> tuple[list[tuple[float, ...]], References]:
+    """Totals of lists of three words each, and a reference drawn by softmax(scale·total)."""
+    generator = np.random.default_rng(0)
+    totals, references = [], {}
+    for number in range(n):
+        values = generator.normal(scale=3 / scale, size=3)
+        weights = np.exp(scale * values)
+        totals.append(tuple(values.tolist()))
+        references[str(number)] = (str(generator.choice(WORDS, p=weights / weights.sum())),)
+    return totals, references
+
+
+def slow_likelihood(
+    totals: list[tuple[float, ...]], references: References, *, scale: float
+) -> float:
+    bits = 0.0
+    for number, values in enumerate(totals):
+        found = item(str(number), WORDS, values, scale)
+        (confidence,) = word_confidences(found).tolist()
+        is_right = found.best.words == references[str(number)]
+        bits += log2(confidence if is_right else 1 - confidence)
+    return bits
+
+
+@pytest.mark.parametrize("scale", [0.002, 0.3, 40.0])
+def test_the_scale_by_which_the_truth_was_drawn_is_found(scale: float) -> None:
+    totals, references = drawn(scale, n=2000)
+    lists = [item(str(n), WORDS, values, 1.0) for n, values in enumerate(totals)]
+    found = posterior_scale(lists, references)
+    assert found == pytest.approx(scale, rel=0.1)
+    assert found is not None
+    best = slow_likelihood(totals, references, scale=found)
+    for neighbour in (found * 1.02, found / 1.02):
+        assert slow_likelihood(totals, references, scale=neighbour) < best
+
+
+def test_what_the_lists_scale_was_before_does_not_matter() -> None:
+    totals, references = drawn(0.3, n=200)
+    found = {
+        posterior_scale([item(str(n), WORDS, v, scale) for n, v in enumerate(totals)], references)
+        for scale in (0.01, 5.0)
+    }
+    assert len(found) == 1
+
+
+def test_where_the_best_are_always_wrong_no_hypothesis_is_likelier_than_another() -> None:
+    lists = [item(key, ("a", "b"), (0.0, -1.0), 1.0) for key in "uv"] + [
+        item("w", ("c",), (0.0,), 1.0)
+    ]
+    assert posterior_scale(lists, {"u": ("b",), "v": ("b",), "w": ("c",)}) == 0.0
+
+
+@pytest.mark.parametrize(
+    "references", [{"u": ("a",), "v": ("a",)}, {"u": ("b",), "v": ("b",)}], ids=["right", "wrong"]
+)
+def test_where_all_words_are_right_or_wrong_there_is_no_scale(references: References) -> None:
+    lists = [item(key, ("a", "b"), (0.0, -1.0), 1.0) for key in "uv"]
+    assert posterior_scale(lists, references) is None
+
+
+def test_where_no_hypothesis_differs_there_is_no_scale() -> None:
+    lists = [item("u", ("a b", "a b"), (0.0, -1.0), 1.0), item("v", ("",), (0.0,), 1.0)]
+    assert posterior_scale(lists, {"u": ("a", "c"), "v": ()}) is None
+    assert posterior_scale([], {}) is None

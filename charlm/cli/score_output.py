@@ -256,8 +256,11 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
     if tuned.held_out_gain is not None:
         yield f"cross-validated, {_gain(tuned.held_out_gain)}"
     yield "flat: between what a weight alone moves the rate by at most 0.1 %"
-    if tuned.weights.posterior_scale is not None:
-        yield f"posteriors: of totals × {tuned.weights.posterior_scale:g}"
+    if (sureness := tuned.weights.sureness) is not None:
+        yield (
+            f"posteriors: of totals × {sureness.scale:g}; a word that all hypotheses have is right "
+            f"in {_percent(sureness.ceiling)} of the cases"
+        )
     # Whether what was gained on other lists is nothing, or may be chance.
     if tuned.generalises is False:
         yield (

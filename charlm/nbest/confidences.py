@@ -1,7 +1,7 @@
 """How sure a ranking is: posteriors of hypotheses, and confidences of the best one's words.
 
 A posterior is relative to the list: what the list does not hold has none. So a word that all
-hypotheses share has the confidence 1, right or wrong.
+hypotheses share has the sum 1, right or wrong; the ceiling says how often such words are right.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def posteriors(item: Rescored) -> Floats:
         )
     totals_H = np.array(item.totals)
     totals_H[list(item.duplicates)] = -np.inf
-    return softmax(item.scale * totals_H)
+    return softmax(item.sureness.scale * totals_H)
 
 
 def softmax(logits_H: Floats) -> Floats:
@@ -43,13 +43,14 @@ def softmax(logits_H: Floats) -> Floats:
 
 
 def word_confidences(item: Rescored) -> Floats:
-    """For each word of the best hypothesis, Σ posteriors of those that have it there too, (W,)."""
-    return summed(posteriors(item), agreement(item))
+    """For each word of the best hypothesis, ceiling·Σ posteriors of those that have it there."""
+    return summed(posteriors(item), agreement(item), ceiling=item.sureness.ceiling)
 
 
-def summed(posteriors_H: Floats, agreement_HW: Bools) -> Floats:
-    """Σ posteriors of the hypotheses that agree, for each word, (W,)."""
-    confidences_W: Floats = np.minimum(posteriors_H @ agreement_HW, 1.0)  # rounding may exceed 1
+def summed(posteriors_H: Floats, agreement_HW: Bools, *, ceiling: float) -> Floats:
+    """ceiling·Σ posteriors of the hypotheses that agree, for each word, (W,)."""
+    sums_W = np.minimum(posteriors_H @ agreement_HW, 1.0)  # rounding may exceed 1
+    confidences_W: Floats = ceiling * sums_W
     return confidences_W
 
 

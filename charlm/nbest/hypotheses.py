@@ -7,7 +7,7 @@ list; models read a normalised copy.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from charlm.nbest.scorer import WordLogProbs
 
@@ -49,6 +49,13 @@ class NbestList:
         return replace(self, hypotheses=hypotheses, original=None)
 
 
+class Sureness(NamedTuple):
+    """How totals become posteriors, and these become the confidences of words."""
+
+    scale: float = 1.0  # by which totals are multiplied; posteriors are their softmax
+    ceiling: float = 1.0  # the confidence of a word that all hypotheses of a list have
+
+
 @dataclass(frozen=True)
 class Rescored:
     """A list with the results for its hypotheses, in the order of the list."""
@@ -64,7 +71,7 @@ class Rescored:
     models: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # The first model's log-probabilities, word by word; empty for lattices and without a model.
     words: tuple[WordLogProbs, ...] = ()
-    scale: float = 1.0  # by which totals are multiplied for posteriors
+    sureness: Sureness = Sureness()
 
     @property
     def ranking(self) -> tuple[int, ...]:

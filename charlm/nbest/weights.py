@@ -15,7 +15,7 @@ import numpy.typing as npt
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order, weighted
 from charlm.nbest.fingerprint import Fingerprint
-from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored
+from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored, Sureness
 from charlm.settings import shown
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import read_json, write_json
@@ -75,7 +75,7 @@ class Weights:
     lists: ListLayout | None = None  # None: not known
     # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
-    posterior_scale: float | None = None  # of totals, for posteriors; None: not fitted, counts as 1
+    sureness: Sureness | None = None  # None: not fitted
 
     def of(self, table: FeatureTable, *, place: str = "") -> Floats:
         """The weights in the order of the table's features, (F,).
@@ -98,9 +98,15 @@ class Weights:
         text |= {name: flag for name, flag in flags.items() if flag is not None}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
         mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
-        scale = {} if self.posterior_scale is None else {"posterior_scale": self.posterior_scale}
-        more = text | mixture | scale | lists | tuned
+        sureness = {"sureness": self.sureness._asdict()} if self.sureness else {}
+        more = text | mixture | sureness | lists | tuned
         return {"format": FORMAT, "weights": dict(self.values), **more}
+
+    def with_scale(self, scale: float | None) -> "Weights":
+        """These weights with another scale for posteriors; None leaves theirs."""
+        if scale is None:
+            return self
+        return replace(self, sureness=(self.sureness or Sureness())._replace(scale=scale))
 
     def save(self, path: str | Path) -> None:
         """Write the weights to `path`, whole or not at all."""
@@ -126,11 +132,11 @@ def rescored(
     """
     if not weights.values and dedup == "none":
         return Rescored(nbest, tuple(scores))
-    scale = 1.0 if weights.posterior_scale is None else weights.posterior_scale
     totals_H = weighted(table.values_HF, weights.of(table, place=nbest.hypotheses[0].place))
     ties = weights.tie_order(table)
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
-    plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order), scale=scale)
+    totals, sureness = tuple(totals_H.tolist()), weights.sureness or Sureness()
+    plain = Rescored(nbest, tuple(scores), totals, tuple(order), sureness=sureness)
     return plain if dedup == "none" else deduplicated(plain, dedup)
 
 
@@ -222,12 +228,18 @@ def load_weights(path: str | Path) -> Weights:
         if not isinstance(flag, bool | None):
             raise DataError(f"{path}: {name} is {shown(flag)}; expected true or false")
     lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
-    scale = content.get("posterior_scale")
-    if not (scale is None or (_is_number(scale) and scale >= 0)):
-        raise DataError(f"{path}: posterior_scale is {shown(scale)}; expected a number, 0 or more")
-    return Weights(
-        values, origin, text, lists=lists, mixture=mixture, posterior_scale=scale, **flags
-    )
+    sureness = _parse_sureness(content["sureness"], path=path) if "sureness" in content else None
+    return Weights(values, origin, text, lists=lists, mixture=mixture, sureness=sureness, **flags)
+
+
+def _parse_sureness(value: object, *, path: str | Path) -> Sureness:
+    numbers = _parse_numbers(value, "sureness is", path=path)
+    if numbers.keys() != {*Sureness._fields} or min(numbers.values()) < 0 or numbers["ceiling"] > 1:
+        raise DataError(
+            f"{path}: sureness is {shown(value)}; expected a scale, 0 or more, and a ceiling of 0 "
+            "to 1"
+        )
+    return Sureness(**numbers)
 
 
 def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str, float]:

@@ -68,5 +68,9 @@ def test_tune_tells_the_scale() -> None:
     Path("lists.tsv").write_text(f"{LISTS}w\t-5\tthe hat\nw\t-5.5\tthe cat\n")
     options = ["--refs", "refs", "--out", "w.json", "--folds", "0", "--tuned", "am"]
     result = CliRunner().invoke(app, ["tune", "lists.tsv", *options])
-    scale = json.loads(Path("w.json").read_text())["posterior_scale"]
-    assert f"\nposteriors: of totals × {scale:g}\n" in f"{result.stdout}\n"
+    found = json.loads(Path("w.json").read_text())["sureness"]
+    assert found["ceiling"] == 0.6  # 2 of 3, with one of each more
+    told = (
+        f"posteriors: of totals × {found['scale']:g}; a word that all hypotheses have is right in "
+    )
+    assert f"\n{told}60.00 % of the cases\n" in f"{result.stdout}\n"

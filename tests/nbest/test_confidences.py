@@ -2,12 +2,13 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
 from charlm.errors import ConfigError
 from charlm.nbest.confidences import is_in, posteriors, word_confidences
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored, Sureness
 from charlm.nbest.metrics.error_rates import WordErrorRate
 from charlm.nbest.output_layouts import write_confidences
 from charlm.nbest.weights import deduplicated
@@ -18,7 +19,9 @@ HALF, QUARTER = -math.log(2), -math.log(4)
 def ranked(*texts: str, totals: tuple[float, ...], scale: float = 1.0) -> Rescored:
     hypotheses = tuple(Hypothesis(tuple(text.split()), {}, "f:1") for text in texts)
     order = tuple(sorted(range(len(totals)), key=lambda index: -totals[index]))
-    return Rescored(NbestList("u", hypotheses), totals=totals, order=order, scale=scale)
+    return Rescored(
+        NbestList("u", hypotheses), totals=totals, order=order, sureness=Sureness(scale)
+    )
 
 
 def test_a_posterior_is_the_share_of_a_hypothesis_in_the_list() -> None:
@@ -57,6 +60,12 @@ def test_a_confidence_is_the_sum_over_hypotheses_that_have_the_word_there() -> N
     item = ranked("the hat sat", "the cat sat", "a cat", totals=(HALF, 0.0, QUARTER))
     # The best is "the cat sat", 4/7; "the hat sat", 2/7, lacks cat; "a cat", 1/7, has it alone.
     assert word_confidences(item) == pytest.approx([4 / 7 + 2 / 7, 4 / 7 + 1 / 7, 4 / 7 + 2 / 7])
+
+
+def test_a_word_that_all_hypotheses_have_is_as_sure_as_the_ceiling() -> None:
+    item = ranked("the hat", "the cat", totals=(HALF, 0.0))
+    item = replace(item, sureness=Sureness(ceiling=0.9))
+    assert word_confidences(item) == pytest.approx([0.9, 0.9 * 2 / 3])
 
 
 def test_a_word_that_moved_within_its_sentence_is_still_there() -> None:

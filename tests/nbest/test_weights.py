@@ -10,7 +10,7 @@ import pytest
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, weighted
 from charlm.nbest.fingerprint import Fingerprint
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored, Sureness
 from charlm.nbest.weights import Origin, Weights, load_weights, parse_weights, rescored
 
 TABLE = FeatureTable(("am", "nn"), np.array([[-10.0, -6.0], [-8.0, -7.0], [-8.0, -7.0]]))
@@ -68,7 +68,7 @@ def test_a_weight_for_a_feature_that_the_list_lacks_is_refused() -> None:
 
 
 def test_weights_come_back_from_their_file_with_how_they_were_tuned(tmp_path: Path) -> None:
-    weights = Weights({"am": 1.0, "nn": 0.1 + 0.2}, ORIGIN, raw=True, posterior_scale=0.25)
+    weights = Weights({"am": 1.0, "nn": 0.1 + 0.2}, ORIGIN, raw=True, sureness=Sureness(0.25, 0.9))
     weights.save(tmp_path / "w.json")
     assert load_weights(tmp_path / "w.json") == weights
     content = json.loads((tmp_path / "w.json").read_text())
@@ -134,12 +134,13 @@ def test_two_overrides_of_one_weight_are_refused() -> None:
         ('{"format": 1, "weights": {"nn": NaN}}', "not valid JSON"),
         ('{"format": 1, "weights": {}, "mixture": [1]}', "mixture is [1]; expected an object of"),
         ('{"format": 1, "weights": {}, "raw": 1}', "raw is 1; expected true or false"),
+        ('{"format": 1, "weights": {}, "sureness": 1}', "sureness is 1; expected an object of num"),
+        ('{"format": 1, "weights": {}, "sureness": {"scale": 1}}', "expected a scale, 0 or more,"),
         (
-            '{"format": 1, "weights": {}, "posterior_scale": -1}',
-            "posterior_scale is -1; expected a",
+            '{"format": 1, "weights": {}, "sureness": {"scale": -1, "ceiling": 1}}',
+            "sureness is {'scale': -1, 'ceiling': 1}; expected a scale, 0 or more, and a ceiling",
         ),
-        ('{"format": 1, "weights": {}, "posterior_scale": "1"}', "scale is '1'; expected a number"),
-        ('{"format": 1, "weights": {}, "posterior_scale": 1e31}', "1e+31; expected a number, 0 or"),
+        ('{"format": 1, "weights": {}, "sureness": {"scale": 1, "ceiling": 2}}', " of 0 to 1"),
         ('{"format": 1, "weights": {}, "tuned": 3}', "tuned is 3; expected how the weights"),
         ('{"format": 1, "weights": {}, "tuned": {"lists": {"n": 1}}}', "tuned is "),
     ],

@@ -3,8 +3,8 @@
 NCE is NIST's, as sclite prints it: 0 for a confidence that is always the share of right words, 1
 for certainty about each, below 0 for confidences that are worse than that share. A word is right if
 the alignment that error rates count pairs it with the same word of the reference. Words on which
-all hypotheses agree have the confidence 1 at any scale of totals, and each one that is wrong costs
-23 bits; so the other words have an NCE of their own.
+all hypotheses agree have one confidence, which totals do not move: the others have an NCE of their
+own.
 """
 
 from collections.abc import Sequence

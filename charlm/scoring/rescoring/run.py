@@ -263,7 +263,7 @@ def pipeline_of(
     If there is no file, the order is to be kept, and a list has scores without a weight, the
     models' scores alone do not rank it.
     """
-    weights, scale = options.weights, options.posterior_scale
+    weights = options.weights
     _note_flags(options, scorers=scorers, notices=notices)
     lattices = form if isinstance(form, LatticeLists) else None
     for each in scorers.neural:
@@ -280,7 +280,7 @@ def pipeline_of(
             base = {}
         chosen = parse_weights(weights, options.weight, known=scored.table.names, base=base)
         _require_counted(chosen, scored, is_known=scorers.is_known)
-        return chosen if scale is None else replace(chosen, posterior_scale=scale)
+        return chosen.with_scale(options.posterior_scale)
 
     # Plain sentences have no noise labels: they are scored as `charlm eval` scores them.
     reads_all = isinstance(form, TextFormat) or (options.raw and lattices is None)

@@ -134,7 +134,9 @@ class _Seen:
             self.lists.append((kept, Rescored(kept, order=result.order)))
         if self._keeps_confidences:
             agreement_HW = agreement(result)
-            self._confidences.append(summed(posteriors(result), agreement_HW))
+            self._confidences.append(
+                summed(posteriors(result), agreement_HW, ceiling=result.sureness.ceiling)
+            )
             self._agreed.append(np.logical_and.reduce(agreement_HW))
         if self.question is not None:
             self.question.look(scored, result, weights=weights)
@@ -163,7 +165,7 @@ class _Seen:
 def _note_scale(pipeline: Pipeline) -> None:
     """Note posteriors at the scale of the totals, which weights leave open."""
     weights = pipeline.weights
-    if weights and weights.values and weights.posterior_scale is None and pipeline.counts.n_choices:
+    if weights and weights.values and weights.sureness is None and pipeline.counts.n_choices:
         pipeline.notices.said_otherwise.append(
             "posteriors are of the totals as they are (scale 1), and may be far too sure, or not "
             "sure enough: charlm tune fits a scale and keeps it in its weights, --posterior-scale "

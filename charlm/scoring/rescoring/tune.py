@@ -14,8 +14,8 @@ from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.references import References
-from charlm.nbest.tuning.posterior_scale import posterior_scale
 from charlm.nbest.tuning.search_options import parse_ranges
+from charlm.nbest.tuning.sureness import fitted_sureness
 from charlm.nbest.tuning.tuning import Tuned, tune_weights
 from charlm.nbest.weights import ListLayout, Weights, rescored
 from charlm.options import keywords, require_one_stdin
@@ -92,7 +92,7 @@ def _found(
     options: TuneOptions,
     scorers: Scorers,
 ) -> Tuned:
-    """The weights that are found, with the scale of posteriors by their totals."""
+    """The weights that are found, with how sure their totals are."""
     start = {} if pipeline.weights is None else pipeline.weights.values
     metric = metric_named(options.metric)
     tuned = tune_weights(
@@ -108,8 +108,8 @@ def _found(
     if not isinstance(metric, ErrorRate):  # references may be no words
         return tuned
     ranked = (rescored(*each, weights=tuned.weights) for each in scored)
-    scale = posterior_scale(ranked, references)
-    return replace(tuned, weights=replace(tuned.weights, posterior_scale=scale))
+    sureness = fitted_sureness(ranked, references)
+    return replace(tuned, weights=replace(tuned.weights, sureness=sureness))
 
 
 def _recorded(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import charlm
+from charlm.nbest.hypotheses import Sureness
 from charlm.nbest.weights import Weights, load_weights
 from charlm.scoring.rescoring.result import ScoreResult
 
@@ -57,7 +58,7 @@ def test_posteriors_stand_beside_the_totals_and_add_up_to_1(lists: Path, tmp_pat
 
 def test_the_scale_is_that_of_the_option_else_of_the_weights(lists: Path, tmp_path: Path) -> None:
     path = tmp_path / "w.json"
-    Weights({"am": 1.0}, posterior_scale=2.0).save(path)
+    Weights({"am": 1.0}, sureness=Sureness(2.0)).save(path)
     rows, result = table(lists, weights=path, weight=())
     # Squares: 16/21, 4/21, 1/21.
     assert [row[3] for row in rows] == [f"{20 / 21:.6f}", f"{17 / 21:.6f}", "1.000000"]
@@ -205,9 +206,10 @@ def test_tune_keeps_a_scale_that_is_better_than_its_neighbours(tmp_path: Path) -
     lists.write_text("id\tam\ttext\n" + dev)
     refs.write_text("".join(f"{n} {texts[n % 3][n < 9 and n % 2]}\n" for n in range(30)))
     tuned = charlm.tune(lists, refs=refs, tuned="am", folds=0, restarts=0, out=path)
-    scale = load_weights(path).posterior_scale
-    assert scale is not None
-    assert tuned.weights.posterior_scale == tuned.to_dict()["weights"]["posterior_scale"] == scale  # type: ignore[index]
+    found = load_weights(path).sureness
+    assert found is not None
+    assert tuned.weights.sureness == found
+    assert json.loads(path.read_text())["sureness"] == found._asdict()
 
     def nce(**options: float) -> float:
         _, result = table(
@@ -218,7 +220,7 @@ def test_tune_keeps_a_scale_that_is_better_than_its_neighbours(tmp_path: Path) -
         return result.confidences.nce
 
     best = nce()
-    for neighbour in (scale * 1.05, scale / 1.05):
+    for neighbour in (found.scale * 1.05, found.scale / 1.05):
         assert nce(posterior_scale=neighbour) < best
 
 
@@ -226,4 +228,4 @@ def test_translations_have_no_scale(lists: Path, tmp_path: Path) -> None:
     refs, path = tmp_path / "refs", tmp_path / "w.json"
     refs.write_text(REFS)
     charlm.tune(lists, refs=refs, metric="bleu", folds=0, restarts=0, out=path)
-    assert "posterior_scale" not in json.loads(path.read_text())
+    assert "sureness" not in json.loads(path.read_text())

@@ -1,14 +1,14 @@
-"""The scale of posteriors: found again where it is known, and better than its neighbours."""
+"""The scale of posteriors, found again where it is known, and the ceiling of confidences."""
 
-from math import log2
+import math
 
 import numpy as np
 import pytest
 
 from charlm.nbest.confidences import word_confidences
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored, Sureness
 from charlm.nbest.references import References
-from charlm.nbest.tuning.posterior_scale import posterior_scale
+from charlm.nbest.tuning.sureness import fitted_sureness
 
 WORDS = ("a", "b", "c")
 
@@ -16,7 +16,9 @@ WORDS = ("a", "b", "c")
 def item(key: str, texts: tuple[str, ...], totals: tuple[float, ...], scale: float) -> Rescored:
     hypotheses = tuple(Hypothesis(tuple(text.split()), {}, "f:1") for text in texts)
     order = tuple(np.argsort([-total for total in totals], kind="stable").tolist())
-    return Rescored(NbestList(key, hypotheses), totals=totals, order=order, scale=scale)
+    return Rescored(
+        NbestList(key, hypotheses), totals=totals, order=order, sureness=Sureness(scale)
+    )
 
 
 def drawn(scale: float, *, n: int) -> tuple[list[tuple[float, ...]], References]:
@@ -39,7 +41,7 @@ def slow_likelihood(
         found = item(str(number), WORDS, values, scale)
         (confidence,) = word_confidences(found).tolist()
         is_right = found.best.words == references[str(number)]
-        bits += log2(confidence if is_right else 1 - confidence)
+        bits += math.log2(confidence if is_right else 1 - confidence)
     return bits
 
 
@@ -47,18 +49,18 @@ def slow_likelihood(
 def test_the_scale_by_which_the_truth_was_drawn_is_found(scale: float) -> None:
     totals, references = drawn(scale, n=2000)
     lists = [item(str(n), WORDS, values, 1.0) for n, values in enumerate(totals)]
-    found = posterior_scale(lists, references)
-    assert found == pytest.approx(scale, rel=0.1)
+    found = fitted_sureness(lists, references)
     assert found is not None
-    best = slow_likelihood(totals, references, scale=found)
-    for neighbour in (found * 1.02, found / 1.02):
+    assert found == pytest.approx((scale, 1.0), rel=0.1)
+    best = slow_likelihood(totals, references, scale=found.scale)
+    for neighbour in (found.scale * 1.02, found.scale / 1.02):
         assert slow_likelihood(totals, references, scale=neighbour) < best
 
 
 def test_what_the_lists_scale_was_before_does_not_matter() -> None:
     totals, references = drawn(0.3, n=200)
     found = {
-        posterior_scale([item(str(n), WORDS, v, scale) for n, v in enumerate(totals)], references)
+        fitted_sureness([item(str(n), WORDS, v, scale) for n, v in enumerate(totals)], references)
         for scale in (0.01, 5.0)
     }
     assert len(found) == 1
@@ -68,7 +70,18 @@ def test_where_the_best_are_always_wrong_no_hypothesis_is_likelier_than_another(
     lists = [item(key, ("a", "b"), (0.0, -1.0), 1.0) for key in "uv"] + [
         item("w", ("c",), (0.0,), 1.0)
     ]
-    assert posterior_scale(lists, {"u": ("b",), "v": ("b",), "w": ("c",)}) == 0.0
+    assert fitted_sureness(lists, {"u": ("b",), "v": ("b",), "w": ("c",)}) == (0.0, 0.6667)
+
+
+def test_the_ceiling_is_the_share_of_right_words_among_those_that_all_hypotheses_have() -> None:
+    texts = ("the cat sat", "the hat sat")
+    lists = [item(str(n), texts, (0.0, -1.0), 1.0) for n in range(4)]
+    right, wrong = ("the", "cat", "sat"), ("a", "hat", "sat")
+    found = fitted_sureness(lists, {"0": right, "1": right, "2": right, "3": wrong})
+    assert found is not None
+    assert found.ceiling == pytest.approx((7 + 1) / (8 + 2))  # of `the` and `sat`
+    # `cat` is right in 3 of 4 lists: .8/(1 + exp(-scale)) = .75.
+    assert found.scale == pytest.approx(math.log(15), rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +89,10 @@ def test_where_the_best_are_always_wrong_no_hypothesis_is_likelier_than_another(
 )
 def test_where_all_words_are_right_or_wrong_there_is_no_scale(references: References) -> None:
     lists = [item(key, ("a", "b"), (0.0, -1.0), 1.0) for key in "uv"]
-    assert posterior_scale(lists, references) is None
+    assert fitted_sureness(lists, references) is None
 
 
 def test_where_no_hypothesis_differs_there_is_no_scale() -> None:
     lists = [item("u", ("a b", "a b"), (0.0, -1.0), 1.0), item("v", ("",), (0.0,), 1.0)]
-    assert posterior_scale(lists, {"u": ("a", "c"), "v": ()}) is None
-    assert posterior_scale([], {}) is None
+    assert fitted_sureness(lists, {"u": ("a", "c"), "v": ()}) is None
+    assert fitted_sureness([], {}) is None

@@ -219,6 +219,27 @@ def save_run(run_info: Callable[..., Any]) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
+def save_random(save_run: Callable[..., Path]) -> Callable[..., Path]:
+    """Writes a run of some settings with random weights, in which words are read by spelling."""
+    import torch
+
+    from charlm.model.build import build_model
+    from charlm.settings import Settings
+    from charlm.text.vocabulary.vocabulary import Inventory
+
+    def save(folder: Path, settings: Settings, inventory: Inventory) -> Path:
+        torch.manual_seed(5)
+        model, full = build_model(settings, inventory)
+        for parameter in model.parameters():
+            torch.nn.init.uniform_(parameter, -0.5, 0.5)
+        model.encoder.after_step()
+        model.output.after_step()
+        return save_run(folder, model, settings=full, inventory=inventory, oov_input="spelling")
+
+    return save
+
+
+@pytest.fixture(scope="session")
 def add_speller() -> Callable[..., Path]:
     """Adds a speller, a small LSTM over letters, to a run; `fill` draws each of its parameters."""
     import torch

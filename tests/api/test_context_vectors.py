@@ -12,7 +12,6 @@ import torch
 import charlm
 from charlm.api.trained_model import Model
 from charlm.errors import DataError
-from charlm.model.build import build_model
 from charlm.presets import PRESETS
 from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood import nll
@@ -48,25 +47,13 @@ def distinct() -> dict[str, Settings]:
 
 
 @pytest.fixture
-def save(tmp_path: Path, save_run: Callable[..., Path]) -> Callable[[Settings], Path]:
+def save(tmp_path: Path, save_random: Callable[..., Path]) -> Callable[[Settings], Path]:
     """Writes a run with random weights."""
     words = ("</s>", "<unk>", *WORDS)
     morphs = MorphModel(tuple("abcus"), (1.0,) * 5, {word: tuple(word) for word in WORDS})
     counts = tuple(range(len(words), 0, -1))
     inventory = Inventory(words, counts, tuple("abcus"), morphs=morphs)
-
-    def saved(settings: Settings) -> Path:
-        torch.manual_seed(5)
-        model, full = build_model(settings, inventory)
-        for parameter in model.parameters():
-            torch.nn.init.uniform_(parameter, -0.5, 0.5)
-        model.encoder.after_step()
-        model.output.after_step()
-        return save_run(
-            tmp_path / "run", model, settings=full, inventory=inventory, oov_input="spelling"
-        )
-
-    return saved
+    return lambda settings: save_random(tmp_path / "run", settings, inventory)
 
 
 def distributions(model: Model, sentence: str) -> Iterator[np.ndarray]:

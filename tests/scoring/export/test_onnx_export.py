@@ -19,7 +19,6 @@ from torch.onnx._internal.exporter import _registration as registration
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.model.build import build_model
 from charlm.presets import PRESETS
 from charlm.run.exported_folder import ENCODE, EXPORT, STEP, load_exported
 from charlm.run.folder import VOCABULARY
@@ -126,21 +125,9 @@ def inventory() -> Inventory:
 
 
 @pytest.fixture
-def save(tmp_path: Path, inventory: Inventory, save_run: Callable[..., Path]) -> Save:
+def save(tmp_path: Path, inventory: Inventory, save_random: Callable[..., Path]) -> Save:
     """Writes a run with random weights."""
-
-    def saved(settings: Settings) -> Path:
-        torch.manual_seed(5)
-        model, full = build_model(settings, inventory)
-        for parameter in model.parameters():
-            torch.nn.init.uniform_(parameter, -0.5, 0.5)
-        model.encoder.after_step()
-        model.output.after_step()
-        return save_run(
-            tmp_path / "run", model, settings=full, inventory=inventory, oov_input="spelling"
-        )
-
-    return saved
+    return lambda settings: save_random(tmp_path / "run", settings, inventory)
 
 
 def exported(run: Path, folder: Path) -> OnnxExport:

@@ -30,9 +30,9 @@ def posteriors(item: Rescored) -> Floats:
             f"list {item.nbest.id[:80]!r}: no feature has a weight, so that all hypotheses are "
             "equally likely; expected a model, --weights or --weight"
         )
-    totals_H = np.array(item.totals)
-    totals_H[list(item.duplicates)] = -np.inf
-    return softmax(item.sureness.scale * totals_H)
+    scaled_H = item.sureness.scale * np.array(item.totals)
+    scaled_H[list(item.duplicates)] = -np.inf
+    return softmax(scaled_H)
 
 
 def softmax(logits_H: Floats) -> Floats:

@@ -233,6 +233,8 @@ def _kept(
                 "expected some; is it of another language, or in capitals?"
             )
         in_signature["limit-vocab"] = limit.sha256[:12]
+        lacking = set(limit.words).difference(model.words)
+        info = replace(info, lacking=tuple(word for word in limit.words if word in lacking))
     if threshold := options.entropy_prune:
         model = entropy_pruned(model, threshold)
         in_signature["entropy-prune"] = f"{threshold:g}"

@@ -39,6 +39,7 @@ class ModelInfo:
     seconds: float
     in_signature: dict[str, str]  # what a signature says of it
     left_out: tuple[str, ...] = ()  # labels of noise of a list of words that the text lacks
+    lacking: tuple[str, ...] = ()  # words to which it was to be limited, and which it has not
 
     @property
     def n_ngrams(self) -> int:
@@ -52,6 +53,7 @@ class ModelInfo:
             "n_ngrams": list(self.sizes),
             "fallback_orders": list(self.fallback_orders),
             "left_out": list(self.left_out),
+            "lacking": list(self.lacking),
             "seconds": self.seconds,
         }
 

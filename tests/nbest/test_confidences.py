@@ -50,6 +50,11 @@ def test_hypotheses_that_are_ranked_together_count_once(dedup: str, share: float
     assert word_confidences(item) == pytest.approx([share])
 
 
+def test_hypotheses_that_are_ranked_together_count_once_at_scale_0() -> None:
+    item = deduplicated(ranked("a", "b", "a", totals=(0.0, HALF, QUARTER), scale=0.0), "sum")
+    assert posteriors(item).tolist() == [0.5, 0.5, 0.0]
+
+
 def test_hypotheses_that_are_ranked_apart_add_up_in_the_words_that_they_share() -> None:
     item = ranked("a", "b", "a", totals=(0.0, HALF, QUARTER))
     assert posteriors(item) == pytest.approx([4 / 7, 2 / 7, 1 / 7])

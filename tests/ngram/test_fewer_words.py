@@ -87,6 +87,7 @@ def test_a_list_of_words_limits_a_file_for_other_programs(corpus_dir: Path, tmp_
     listed.write_text("\n".join([*kept, "nowhere"]))
     result = ngram_baseline(test, lm=whole, limit_vocab=listed, out=fewer)
     assert result.model.sizes[0] == len({*kept, *MARKS})
+    assert result.model.lacking == ("nowhere",)
     assert "|limit-vocab:" in result.texts[0].signatures["sentence"]
     again = ngram_baseline(test, lm=fewer).texts[0].by_state["sentence"].ppl
     assert result.texts[0].by_state["sentence"].ppl == pytest.approx(again, rel=1e-5)

@@ -240,7 +240,9 @@ def options_advised(unknown: Counter[str], vocabulary: Collection[str]) -> str:
         part = f"at least {part}"
     options = " ".join(rules[name][1] for name in names)
     examples = ", ".join(visible(f"{a:.60} > {b[:60] or 'nothing'}") for a, b in _examples(found))
-    return f"{part} of the unknown words would be known by {options}: {examples}"
+    lost = [visible(word) for name in names for word in _lost(vocabulary, rules[name][0])]
+    price = f"; known words, as {', '.join(lost[:3])}, would be lost" if lost else ""
+    return f"{part} of the unknown words would be known by {options}: {examples}{price}"
 
 
 def _helpful(unknown: Counter[str], vocabulary: Collection[str], rules: Rules) -> list[Remedy]:
@@ -264,11 +266,22 @@ def _names(remedies: Iterable[Remedy]) -> list[str]:
 
 def _leaves(vocabulary: Collection[str], rule: Rule, *, name: str) -> bool:
     """Whether a rule changes hardly any of a vocabulary's words; N stands for numbers."""
-    words = list(vocabulary)[:: max(1, len(vocabulary) // N_TRIED)]
-    n_changed = sum(
-        any(new != word for new in rule(word)) for word in words if word != NUMBER_TOKEN
-    )
+    words = _sample(vocabulary)
+    n_changed = sum(any(new != word for new in rule(word)) for word in words)
     return n_changed <= (SELDOM_CUT if name == "punctuation" else SELDOM) * len(words)
+
+
+def _lost(vocabulary: Collection[str], rule: Rule) -> list[str]:
+    """Some words of a vocabulary of which a rule makes nothing, or words outside it."""
+    return [
+        word
+        for word in _sample(vocabulary)
+        if any(not all(map(vocabulary.__contains__, new.split(" "))) for new in rule(word))
+    ]
+
+
+def _sample(vocabulary: Collection[str]) -> list[str]:
+    return [*filter(NUMBER_TOKEN.__ne__, vocabulary)][:: max(1, len(vocabulary) // N_TRIED)]
 
 
 def _examples(remedies: Sequence[Remedy]) -> list[tuple[str, str]]:

@@ -79,7 +79,8 @@ def test_where_no_scale_is_known_it_is_told_how_to_get_one(
     result = charlm.score(lists, weights=path, write=write, out=tmp_path / "out")
     assert result.notices.said_otherwise == [
         "posteriors are of the totals as they are (scale 1), and may be far too sure, or not sure "
-        "enough: charlm tune fits a scale and keeps it in its weights, --posterior-scale sets one"
+        "enough: charlm tune finds a scale on words, right or wrong (not by BLEU), "
+        "--posterior-scale sets one"
     ]
 
 

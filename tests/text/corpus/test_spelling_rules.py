@@ -57,3 +57,12 @@ def test_of_very_many_unknown_words_the_frequent_are_looked_at() -> None:
 def test_the_share_is_that_of_the_tokens() -> None:
     told = options_advised(Counter({"The": 3, "zebra": 1}), TOKENISED)
     assert told == "75% of the unknown words would be known by --lower: The > the"
+
+
+def test_known_words_that_an_option_would_lose_are_told() -> None:
+    words = {**dict.fromkeys(f"word{n}" for n in range(20)), "mr.": None, "cat": None}
+    told = options_advised(Counter({"cat,": 3}), words)
+    assert told == (
+        "100% of the unknown words would be known by --punctuation drop: cat, > cat; "
+        "known words, as mr., would be lost"
+    )

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output, perplexities
 from charlm.cli.command import Results, command
-from charlm.errors import ConfigError, first_few
+from charlm.errors import ConfigError
 from charlm.ngram.ngram_options import NgramOptions
 from charlm.options import Opt
-from charlm.text.corpus.tokens import visible
 from charlm.text.io.files import display_name
 
 if TYPE_CHECKING:
@@ -82,10 +81,9 @@ def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:
         output.say(perplexities.fallback_warning(info.fallback_orders))
     output.say_left_out(info.left_out, words=options.vocab, text=info.source)
     if info.lacking:
-        named = first_few([visible(f"{word:.60}") for word in info.lacking], most=4)
         output.say(
             f"note: --limit-vocab {options.limit_vocab}: words that {info.source} lacks "
-            f"({len(info.lacking):,}): {named}"
+            f"({len(info.lacking):,}): {output.few_words(info.lacking)}"
         )
     if options.lm is None and (options.files or options.data):
         output.say(_words_of(options, info))

@@ -170,11 +170,15 @@ def counted(n: int, one: str, *, several: str = "") -> str:
 def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) -> None:
     """Say which labels of the list of words were left out."""
     if labels:
-        named = first_few([visible(f"{label:.60}") for label in labels], most=4)
         say(
             f"note: {display_name(str(words))}: labels of noise that {text} lacks are left "
-            f"out ({len(labels)}), so that no model reads them: {named}"
+            f"out ({len(labels)}), so that no model reads them: {few_words(labels)}"
         )
+
+
+def few_words(words: Sequence[str]) -> str:
+    """The first words of many, for a message."""
+    return first_few([visible(f"{word:.60}") for word in words], most=4)
 
 
 def announced_run(model: str | Path | None, *, named: str = "use --model RUN") -> Path:

@@ -56,6 +56,20 @@ def test_lmplzs_model_of_two_lines_gives_the_sum_by_hand() -> None:
     assert logprob == pytest.approx(by_hand, abs=1e-5)
 
 
+def test_words_of_a_limit_that_the_model_lacks_are_named() -> None:
+    ngram("--train", "train.txt", "--out", "a.arpa", "--order", "2")
+    Path("words.txt").write_text("a\nZZ\nb\nowl\n")
+    result = ngram("--lm", "a.arpa", "--limit-vocab", "words.txt", "--out", "b.arpa")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[1] == (
+        "note: --limit-vocab words.txt: words that a.arpa lacks (2): ZZ, owl"
+    )
+    value = json.loads(
+        ngram("--lm", "a.arpa", "test.txt", "--limit-vocab", "words.txt", "--json").stdout
+    )
+    assert value["model"]["lacking"] == ["ZZ", "owl"]
+
+
 def test_debug_2_tells_the_lengths_of_ngrams_and_keeps_the_rest_off_stdout() -> None:
     result = ngram("--train", "train.txt", "--order", "3", "test.txt", "--debug", "2")
     lines = result.stdout.splitlines()

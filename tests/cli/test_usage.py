@@ -187,6 +187,7 @@ def test_numbers_between_blanks_are_told_to_be_joined_by_commas(arguments: str, 
         ("ngram --lm a.arpa --mix-lm b.arpa", "charlm: --mix-lm: charlm mix A.arpa B.arpa --text"),
         ("ngram --train a.txt -order 3 --out b.arpa", "charlm: -order: expected two dashes"),
         ("ngram --train a.txt --discount_fallback", "--discount_fallback: is always so: estimates"),
+        ("ngram --lm a.arpa --subset", "charlm: --subset: --limit-vocab FILE has the words that"),
         ("mix a.arpa b.arpa --lambda .5", "charlm: --lambda: --weights W,W,... has the weights,"),
     ],
 )

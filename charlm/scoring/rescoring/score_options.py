@@ -62,9 +62,10 @@ class ScoreOptions(OutputOptions, ListOptions):
             "ranked: the same, best hypotheses first. nbest: JSON lines with all features, "
             "totals and posteriors (the softmax of the totals over a list), whatever the format "
             "was. confidences: a table of the best hypotheses' words, each with the sum of the "
-            "posteriors of all hypotheses that have it there too. word-scores: ln P of each word "
-            "that the model read and of the sentence end, as Kaldi's rnnlm-sentence-probs. kaldi, "
-            "trn, text, tsv, jsonl: the best hypotheses alone, in that layout. none: no lists."
+            "posteriors of all hypotheses that have it there too, less where tune found such words "
+            "to be wrong. word-scores: ln P of each word that the model read and of the sentence "
+            "end, as Kaldi's rnnlm-sentence-probs. kaldi, trn, text, tsv, jsonl: the best "
+            "hypotheses alone, in that layout. none: no lists."
         ),
     ] = "scored"
     refs: Annotated[str | Path | None, REFERENCES] = None

@@ -164,33 +164,28 @@ def spread(closure: Closure, model: BackoffModel) -> list[Log10s]:
 
     The closure has all of the model's n-grams; for others the model backs off.
     """
-    backoffs = spread_backoffs(closure, model)
-    results = [model.orders[0].log10_probs.copy()]
-    places = _places(closure, model)
-    for n in range(2, closure.order + 1):
-        log10s = results[-1][closure.levels[n - 1].suffixes]
-        if n <= model.order:
-            log10s += backoffs[n - 2][closure.contexts(n)]
-            log10s[places[n - 1]] = model.orders[n - 1].log10_probs
-        results.append(log10s)
-    return results
+    return spread_with_backoffs(closure, model)[0]
 
 
-def spread_backoffs(closure: Closure, model: BackoffModel) -> list[Log10s]:
-    """log10 of the back-offs under `model` of all n-grams of a closure, by order.
+def spread_with_backoffs(
+    closure: Closure, model: BackoffModel
+) -> tuple[list[Log10s], list[Log10s]]:
+    """The same, and log10 of the back-offs of these n-grams as contexts.
 
     Those that the model does not list, or that are of its highest order, have back-off 1.
     """
-    results = [np.zeros(len(level)) for level in closure.levels]
-    for n, places in enumerate(_places(closure, model)[:-1], 1):
-        results[n - 1][places] = model.orders[n - 1].log10_backoffs
-    return results
-
-
-def _places(closure: Closure, model: BackoffModel) -> list[npt.NDArray[np.int64]]:
-    """By order, where each of the model's n-grams is in the closure, which has them all."""
     n_words = len(closure.words)
-    results = [np.arange(n_words)]
-    for level, grams in zip(closure.levels[1:], model.orders[1:], strict=False):
-        results.append(level.find(_moved(grams.keys, results[-1], n_words=n_words)))
-    return results
+    places = np.arange(n_words)  # where the model's n-grams of the order are
+    log10_probs = [model.orders[0].log10_probs.copy()]
+    log10_backoffs = [np.zeros(len(level)) for level in closure.levels]
+    for n in range(2, closure.order + 1):
+        level = closure.levels[n - 1]
+        log10s = log10_probs[-1][level.suffixes]
+        if n <= model.order:
+            log10_backoffs[n - 2][places] = model.orders[n - 2].log10_backoffs
+            log10s += log10_backoffs[n - 2][closure.contexts(n)]
+            grams = model.orders[n - 1]
+            places = level.find(_moved(grams.keys, places, n_words=n_words))
+            log10s[places] = grams.log10_probs
+        log10_probs.append(log10s)
+    return log10_probs, log10_backoffs

@@ -1,4 +1,6 @@
-"""CSV is refused in one line wherever text is read, and where no header names its columns."""
+"""CSV is refused in one line wherever text is read, and where no header names its columns; so are
+sentences behind ids, and counts of n-grams.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +56,59 @@ def test_csv_is_refused(
         return  # lists and references, whose columns have names
     with pytest.raises(DataError, match=r"a\.csv: looks like CSV \(begins 'u?.*'\); expected "):
         read(table, tiny_run, tmp_path)
+
+
+BEHIND_IDS = {
+    "kaldi": "utt-1 the cat sat\nutt-2 a cat sat\nutt-3\tthe dog did\n",
+    "librispeech": "1089-134686-0000 HE HOPED\n1089-134686-0001 STUFF IT\n1089-134686-0002 A\n",
+    "tabs": "u1\tthe cat sat\nu2\ta cat sat\nu3\tthe dog did\n",
+}
+COUNTS = "a cat\t2\n<s> a\t10\ncat </s>\t1\n"
+
+
+@pytest.mark.parametrize("text", BEHIND_IDS.values(), ids=BEHIND_IDS)
+@pytest.mark.parametrize("command", ["eval", "ngram", "prep"])
+def test_sentences_behind_ids_are_no_text(
+    command: str, text: str, tiny_run: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "text"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        READERS[command](path, tiny_run, tmp_path)
+    begins, cut = text.splitlines()[0][:39], "-f2-" if "u1" in text else "-d' ' -f2-"
+    assert str(caught.value).startswith(
+        f"{path}: looks like sentences behind ids (begins {begins!r:.40}"
+    )
+    assert str(caught.value).endswith(f"a sentence a line; cut {cut} FILE leaves the ids out")
+
+
+@pytest.mark.parametrize("command", ["eval", "ngram", "prep"])
+def test_counts_of_ngrams_are_no_text(command: str, tiny_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "counts"
+    path.write_text(COUNTS)
+    with pytest.raises(
+        DataError, match=r"looks like counts of n-grams \(begins 'a cat\\t2'\); exp"
+    ):
+        READERS[command](path, tiny_run, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "utt-1 the cat\nutt-1 a cat\nutt-2 the dog\n",
+        "utt-1 the cat\nutt-2 a cat\nthe dog\n",
+        "utt-1 the cat\nutt-2 a cat\n",
+        "2024-01-05 rain\n2024-01-06 sun\n2024-01-07 rain\n",
+        "1 the cat\n2 a cat\n3 the dog\n",
+        "the cat\t1\na dog\t2 3\nit did\t3\n",
+    ],
+    ids=["one twice", "no id", "too few", "dates", "numbers", "words in columns"],
+)
+def test_what_may_be_a_text_is_read(text: str, tiny_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text(text)
+    (result,) = charlm.evaluate(tiny_run, files=path, state="sentence", threads=1)
+    assert result.counts.n_sentences == text.count("\n")
 
 
 def test_a_training_text_that_is_csv_is_refused(table: Path) -> None:

@@ -2,7 +2,8 @@
 
 CSV is never read as text: its ids and quotes would be scored. Few texts are CSV and many have
 commas, so lines are taken for CSV only if they begin with names of columns, ids or quotes, line
-after line; a blank after the first comma, as in text, speaks against it.
+after line; a blank after the first comma, as in text, speaks against it. Neither are sentences
+behind ids, as Kaldi keeps them, nor counts of n-grams, as SRILM does.
 """
 
 import csv
@@ -30,6 +31,11 @@ HEADING = re.compile(r"(?! ).{0,40}(?<! )")  # of any column, beside ones called
 ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
 NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
 THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
+# A sentence behind the name of an utterance, as utt-0001 or 1089-134686-0000; where a TAB separates
+# them, the name is whatever has a digit.
+BEHIND_ID = re.compile(r"((?=\S*\d)(?:[^\W_][\w.:]*[-_][\w.:-]+(?=[ \t])|\S+(?=\t)))[ \t]+[^\t]*")
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+COUNTED = re.compile(r"[^\t]*[^\W\d][^\t]*\t\d+")
 
 # A field may be as long as a line; Python's limit, 131,072 characters, is shorter than a chapter.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
@@ -67,19 +73,21 @@ def _without_marks(name: str) -> str:
 def refuse_csv(
     lines: Iterable[tuple[int, str]], path: str | Path, *, expected: str = SENTENCES
 ) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a text, unless the first ones are CSV.
+    """The numbered lines of a text, unless the first ones are CSV, or as `_refuse_rows`.
 
-    If the first line has no comma it is passed on at once: a pipe may be slow.
+    If the first line begins none of these it is passed on at once: a pipe may be slow.
 
     Raises:
-        DataError: CSV.
+        DataError: CSV, sentences behind ids, counts.
     """
     rest, head = iter(lines), []
     for line in islice(rest, LOOKED_AT):
         head.append(line)
-        if not _has_separator(line[1]):
+        if not _has_separator(line[1]) and not _is_row(line[1]):
             break
-    refuse_csv_lines([line for _, line in head], path, expected=expected)
+    texts = [line for _, line in head]
+    refuse_csv_lines(texts, path, expected=expected)
+    _refuse_rows(texts, path)
     yield from chain(head, rest)
 
 
@@ -98,10 +106,36 @@ def refuse_csv_lines(lines: Sequence[str], path: str | Path, *, expected: str) -
 
 
 def refuse_csv_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: str) -> None:
-    """Raises DataError for a text whose first lines, not decoded yet, are CSV."""
+    """`refuse_csv` for a text whose first lines are not decoded yet."""
     texts = [line[: 4 * MOST_CHARACTERS].decode(encoding, "replace") for line in lines]
     texts[:1] = [text.removeprefix("\ufeff") for text in texts[:1]]
     refuse_csv_lines(texts, path, expected=SENTENCES)
+    _refuse_rows(texts, path)
+
+
+def _refuse_rows(lines: Sequence[str], path: str | Path) -> None:
+    """Raises DataError for a text whose first lines are sentences behind ids, or counts."""
+    if len(lines) < LEAST_ROWS or not all(map(_is_row, lines)):
+        return
+    begins = f"(begins {lines[0]!r:.40}); expected a sentence a line"
+    if all(map(COUNTED.fullmatch, lines)):
+        raise DataError(
+            f"{display_name(path)}: looks like counts of n-grams {begins}; models are estimated "
+            "from texts alone"
+        )
+    found = [BEHIND_ID.fullmatch(line) for line in lines]
+    if len({match[1] for match in found if match}) == len(lines):
+        cut = "cut -f2-" if all("\t" in line for line in lines) else "cut -d' ' -f2-"
+        raise DataError(
+            f"{display_name(path)}: looks like sentences behind ids {begins}; {cut} FILE leaves "
+            "the ids out"
+        )
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line may be a count, or a sentence behind an id."""
+    behind_id = BEHIND_ID.fullmatch(line) and not DATE.match(line)
+    return bool(behind_id or COUNTED.fullmatch(line))
 
 
 def csv_hint(line: str) -> str:

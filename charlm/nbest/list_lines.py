@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 from charlm.nbest.format import Sample, Source
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import LIST, UTF8, LineRules, pass_over_line
+from charlm.text.io.lines import LIST, UTF8, EncodingCheck, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
 MAX_DEPTH = 4  # of files in a folder: DECODE/logdir/output.1/1best_recog/text is the deepest
@@ -44,6 +44,7 @@ class Lines:
         self.name = name  # how messages call the file
         self._file = file
         self._rules = rules
+        self._check = EncodingCheck(rules.encoding)
         self._head: list[bytes] = []  # read ahead and not yet taken, in reverse order
         self._next: Line | None = None
         self._number = 0
@@ -106,6 +107,7 @@ class Lines:
         start = self._rules.mark_of(raw, where=place) if self._number == 1 else b""
         self._rules.refuse_nul(raw, where=place)
         text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
+        self._check.refuse_utf8(text, where=place)
         decoded = self._rules.decoded(text, where=place)
         assert decoded is not None  # invalid lines are errors here
         end = raw[len(start) + len(text) :].decode()

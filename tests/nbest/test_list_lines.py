@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from charlm.errors import DataError
 from charlm.nbest.format import Source
 from charlm.nbest.list_lines import SAMPLE_BYTES, Lines, lines_of, names_in, open_lines, opened
+from charlm.text.io.lines import LineRules
+
+LATIN2 = LineRules(encoding="latin2")
 
 
 def lines_in(content: bytes) -> Lines:
@@ -26,6 +29,13 @@ def test_a_mark_and_line_ends_stand_around_the_text_and_not_in_it() -> None:
         ("", "last", "\r"),
     ]
     assert [line.place for line in found] == ["a.txt:1", "a.txt:2", "a.txt:3"]
+
+
+def test_lists_in_utf_8_are_not_read_as_another_encoding() -> None:
+    lines = Lines(io.BytesIO("řekl že může být příště".encode()), "a.txt", rules=LATIN2)
+    lines.sample()
+    with pytest.raises(DataError, match=r"^a.txt:1: found UTF-8; expected latin2, as --encoding"):
+        next(lines)
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))

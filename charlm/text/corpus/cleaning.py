@@ -19,7 +19,15 @@ from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import NUL_FOUND, CutLine, LineRules, is_utf8, raw_lines
+from charlm.text.io.lines import (
+    NUL_FOUND,
+    CutLine,
+    LineRules,
+    bytes_in_utf8,
+    is_in_utf8,
+    is_utf8,
+    raw_lines,
+)
 from charlm.text.io.table_lines import LOOKED_AT, refuse_csv_bytes
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
@@ -178,10 +186,13 @@ class Cleaner:
                     "Macs end lines; expected lines that end in LF; tr '\\r' '\\n' makes lines of "
                     "them, --invalid replace blanks"
                 )
-            if C1.match(found[0]) and not is_utf8(self._options.encoding):
+            encoding = self._options.encoding
+            if not is_utf8(encoding) and bytes_in_utf8(line.encode(encoding)):
+                raise is_in_utf8(encoding, where=where)
+            if C1.match(found[0]) and not is_utf8(encoding):
                 raise DataError(
                     f"{where}: found byte 0x{ord(found[0]):02x} at character "
-                    f"{line.index(found[0]) + 1}, a control character in {self._options.encoding}; "
+                    f"{line.index(found[0]) + 1}, a control character in {encoding}; "
                     f"expected text; {ASK_WINDOWS}"
                 )
             raise DataError(

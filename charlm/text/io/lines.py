@@ -29,6 +29,7 @@ NUL_FOUND = "found a NUL byte; expected text, not a binary file"
 MIB = 1 << 20
 LONGEST = 64 * MIB
 PASSED_OVER = 1 << 16  # bytes at a time, of a line that nobody wants
+SURE = 16  # bytes beyond ASCII: no other text begins with so many that are valid UTF-8
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,39 @@ def _is_bare_utf16(raw: bytes) -> bool:
     return raw[::2].count(0) in (0, n_nul)
 
 
+class EncodingCheck:
+    """Whether lines said to be of another encoding are UTF-8, as their first bytes tell."""
+
+    def __init__(self, encoding: str) -> None:
+        self._encoding = encoding
+        self._n_bytes = SURE if is_utf8(encoding) else 0  # beyond ASCII, all in valid UTF-8
+
+    def refuse_utf8(self, raw: bytes, *, where: str) -> None:
+        """Raises DataError if the lines so far, of which this is the next, are UTF-8."""
+        if self._n_bytes >= SURE or raw.isascii():
+            return
+        n_bytes = bytes_in_utf8(raw)
+        self._n_bytes = self._n_bytes + n_bytes if n_bytes else SURE
+        if n_bytes and self._n_bytes >= SURE:
+            raise is_in_utf8(self._encoding, where=where)
+
+
+def bytes_in_utf8(raw: bytes) -> int:
+    """How many bytes of a text are beyond ASCII, if it is UTF-8; else 0."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return 0
+    return sum(byte > 0x7F for byte in raw)
+
+
+def is_in_utf8(encoding: str, *, where: str) -> DataError:
+    """The error of UTF-8 where another encoding was said."""
+    return DataError(
+        f"{where}: found UTF-8; expected {encoding}, as --encoding says; leave --encoding out"
+    )
+
+
 def is_utf8(encoding: str) -> bool:
     """Whether an encoding is UTF-8, by whatever name."""
     try:
@@ -188,8 +222,10 @@ def raw_lines(
     """Line numbers from `first`, and lines still in bytes, without LF (or CRLF) and leading BOM.
 
     Raises:
-        DataError: a NUL byte, unless the rules take it, or a line too long.
+        DataError: a NUL byte, unless the rules take it, a line too long, or UTF-8 where the rules
+            say another encoding.
     """
+    check = EncodingCheck(rules.encoding)
     lines = iter(partial(file.readline, rules.longest + 1), b"")
     for number, raw in enumerate(lines, first):
         if len(raw) > rules.longest and rules.is_long(raw):
@@ -206,6 +242,7 @@ def raw_lines(
         line = line.removesuffix(b"\n").removesuffix(b"\r")
         if b"\0" in line and not rules.takes_nul:
             rules.refuse_nul(line, where=f"{name}:{number}")
+        check.refuse_utf8(line, where=f"{name}:{number}")
         yield number, line
 
 

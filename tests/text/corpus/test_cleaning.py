@@ -216,6 +216,12 @@ def test_the_line_ends_of_old_macs_are_named(tmp_path: Path) -> None:
     )
 
 
+def test_utf_8_with_letters_that_another_encoding_lacks_is_called_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("část\na\nb\nc\n")  # č ends in byte 0x8d
+    with pytest.raises(DataError, match=r"raw:1: found UTF-8; expected latin-1, as --encoding"):
+        prep(tmp_path / "raw", out=tmp_path / "c", encoding="latin-1")
+
+
 def test_quotes_and_letters_of_windows_are_no_control_characters_of_latin_1(tmp_path: Path) -> None:
     (tmp_path / "raw").write_bytes(b"don\x92t\na\nb\nc\n")
     with pytest.raises(DataError) as caught:

@@ -226,3 +226,32 @@ def test_utf_16_without_a_mark_is_no_text_with_nuls(text: str, ends: str, tmp_pa
 def test_stray_nuls_are_no_utf_16(tmp_path: Path) -> None:
     path = written(tmp_path / "text", b"a\0b\0\0c\n")
     assert list(read_lines(path, rules=LineRules(takes_nul=True))) == [(1, "a\0b\0\0c")]
+
+
+CZECH = "Příliš žluťoučký kůň\nnow an ASCII line\núpěl ďábelské ódy\n".encode()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1250", "cp1251", "koi8-r", "shift-jis"])
+def test_utf_8_is_not_read_as_another_encoding(tmp_path: Path, encoding: str) -> None:
+    path, rules = written(tmp_path / "text", CZECH), LineRules(encoding=encoding, invalid="replace")
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, rules=rules))
+    assert str(caught.value) == (
+        f"{path}:1: found UTF-8; expected {encoding}, as --encoding says; leave --encoding out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1250", "Příliš žluťoučký kůň úpěl"),
+        ("koi8-r", "её её её"),  # which are bytes of UTF-8, too
+        ("latin-1", "Ã©Ã©Ã©"),
+        ("gbk", "联通 联通 联通 中文"),
+        ("cp1251", "съешь ещё этих мягких"),
+    ],
+)
+def test_a_text_of_another_encoding_is_read(tmp_path: Path, encoding: str, text: str) -> None:
+    path = written(tmp_path / "text", f"{text}\nand {text}\n".encode(encoding))
+    read = [line for _, line in read_lines(path, rules=LineRules(encoding=encoding))]
+    assert read == [text, f"and {text}"]

@@ -18,13 +18,37 @@ TEXT_ELSEWHERE = (
 )
 LISTS = ("--prune", "--weights", "--mix-weights")  # of numbers with commas
 WITHOUT_OPTION = "a text to measure is named without an option: charlm ngram --lm MODEL FILE"
-ALWAYS_SO = (
-    "is always so: estimates are interpolated modified Kneser-Ney, with fallback discounts for "
-    "small texts; drop it"
+ESTIMATES = (
+    "estimates are always interpolated modified Kneser-Ney, with fallback discounts for small "
+    "texts; drop it"
 )
+KEPT_WORDS = "--limit-vocab FILE has the words that the model keeps"
+FROM_TEXT = "models are estimated from texts alone: --train TEXT"
+RESCORES = "charlm score LISTS --lm MODEL rescores lists"
 MIXES = "charlm mix A.arpa B.arpa --text FILE --weights 0.5,0.5 --arpa OUT.arpa mixes models"
 WEIGHTS = "--weights W,W,... has the weights, in the order of the streams"
 OF_TUNE = ("--tuned", "--folds", "--restarts", "--range", "--seed", "--test-refs")
+OF_ESTIMATION = (
+    *("--kndiscount", "--wbdiscount", "--interpolate"),
+    *("--discount_fallback", "--discount-fallback"),
+)
+ESTIMATION = "ngram --train TEXT --order 5 --out MODEL.arpa"
+LATTICES = "score LATTICES --model RUN"
+# Programs of SRILM, KenLM, Kaldi and the RNNLM toolkit, and what does here what they do.
+GUESSED_COMMANDS = {
+    **dict.fromkeys(("ngram-count", "lmplz"), ESTIMATION),
+    "query": "ngram --lm MODEL --format kenlm TEXT",
+    "build_binary": "ngram --lm MODEL.arpa --out MODEL.klm",
+    "filter": "ngram --lm MODEL.arpa --limit-vocab WORDS --out SMALL.arpa",
+    "interpolate": "mix A.arpa B.arpa --text TEXT --arpa MIXED.arpa",
+    "compute-best-mix": "mix STREAM STREAM",
+    **dict.fromkeys(("ppl", "perplexity", "rnnlm"), "eval TEXT --model RUN"),
+    **dict.fromkeys(("lattice-tool", "lmrescore", "rnnlmrescore"), LATTICES),
+    "nbest-lattice": "score LISTS --model RUN --write confidences",
+    "nbest-optimize": "tune LISTS --refs REFS --model RUN --out WEIGHTS",
+    "rescore": "score LISTS --model RUN",
+    **dict.fromkeys(("generate", "gen"), "sample --model RUN"),
+}
 # Options that people try and a command does not have, and what there is instead.
 GUESSED_OPTIONS = {
     "score": {
@@ -42,14 +66,19 @@ GUESSED_OPTIONS = {
     "ngram": {
         "--ppl": WITHOUT_OPTION,
         "--text": "--train TEXT has the text to estimate from; " + WITHOUT_OPTION,
-        "--kndiscount": ALWAYS_SO,
-        "--interpolate": ALWAYS_SO,
-        "--discount_fallback": ALWAYS_SO,
+        "--read": FROM_TEXT,
+        "--counts": FROM_TEXT,
+        **dict.fromkeys(OF_ESTIMATION, ESTIMATES),
         "--unk": "is always so: unknown words are <unk>, if the model has one; drop it",
-        "--subset": "--limit-vocab FILE has the words that the model keeps",
-        "--limit_vocab_file": "--vocab FILE has the words; others become <unk>",
+        "--subset": KEPT_WORDS,
+        "--limit_vocab_file": KEPT_WORDS,
+        "--limit-vocab-file": KEPT_WORDS,
         "--mix-lm": MIXES,
         "--lambda": MIXES,
+        "--gen": "charlm sample --lm MODEL -n N draws sentences",
+        "--rescore": RESCORES,
+        "--nbest": RESCORES,
+        "--write-binary": "--out MODEL.klm writes KenLM's binary",
         "--write-lm": "--out FILE writes the model",
         "--arpa": "--out FILE writes the model",
     },

@@ -11,7 +11,12 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from charlm.cli.boundary import boundary
 from charlm.cli.command import LISTED
-from charlm.cli.guesses import explain_options, explain_values, explain_words
+from charlm.cli.guesses import (
+    GUESSED_COMMANDS,
+    explain_options,
+    explain_values,
+    explain_words,
+)
 
 PYDANTIC = "Value error, "  # stands before what Typer itself says of a value
 TWICE = "found twice; expected once: the first would be dropped"
@@ -35,6 +40,12 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """As Typer's, but also by a second name."""
         return super().get_command(ctx, ALSO_CALLED.get(cmd_name, cmd_name))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As Typer's, but programs of other tools are told by what does the same here."""
+        if args[0] not in self.commands and args[0] in GUESSED_COMMANDS:
+            ctx.fail(f"No such command {args[0]!r}; it is charlm {GUESSED_COMMANDS[args[0]]}")
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As Typer's, but also `help COMMAND` and `version`, which other tools have."""

@@ -26,6 +26,7 @@ from charlm.ngram.lmplz import find_lmplz
 from charlm.ngram.load import NgramModel, require_model
 from charlm.ngram.ngram_options import NgramOptions, Start
 from charlm.ngram.source import (
+    ENTROPY,
     EstimationPlan,
     ModelInfo,
     estimated,
@@ -192,8 +193,10 @@ def _loaded(
         raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
     for name, value in (("order", options.order), ("prune", options.prune)):
         if value is not None:
+            other = ENTROPY if name == "prune" else ""
             raise ConfigError(
                 f"--{name} is for an estimate, and --lm loads; expected one of them; drop either"
+                f"{other}"
             )
     out = model_file(options.out, start=options.start, beside=None)
     if out is None and not options.entropy_prune and limit is None:

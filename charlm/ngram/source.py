@@ -27,6 +27,8 @@ from charlm.text.io.paths import is_pipe
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
 
+ENTROPY = "; SRILM's -prune T is --entropy-prune T here"
+
 
 @dataclass(frozen=True)
 class ModelInfo:
@@ -90,7 +92,7 @@ def parse_pruning(said: str | Sequence[int]) -> tuple[int, ...]:
     text = said if isinstance(said, str) else ",".join(map(str, said))
     parts = text.replace(",", " ").split()
     if not parts or not all(part.isascii() and part.isdigit() for part in parts):
-        raise ConfigError(f"--prune {text!r}: expected counts from unigrams on, as 0,0,1")
+        raise ConfigError(f"--prune {text!r}: expected counts from unigrams on, as 0,0,1{ENTROPY}")
     return tuple(map(int, parts))
 
 

@@ -10,6 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from charlm.cli import GROUPS, app
+from charlm.cli.guesses import GUESSED_COMMANDS
 from charlm.cli.usage import Command
 
 TWICE = "found twice; expected once: the first would be dropped"
@@ -186,8 +187,14 @@ def test_numbers_between_blanks_are_told_to_be_joined_by_commas(arguments: str, 
         ("ngram --lm a.arpa -ppl test.txt", "charlm: -ppl: a text to measure is named without an"),
         ("ngram --lm a.arpa --mix-lm b.arpa", "charlm: --mix-lm: charlm mix A.arpa B.arpa --text"),
         ("ngram --train a.txt -order 3 --out b.arpa", "charlm: -order: expected two dashes"),
-        ("ngram --train a.txt --discount_fallback", "--discount_fallback: is always so: estimates"),
+        (
+            "ngram --train a.txt --discount_fallback",
+            "--discount_fallback: estimates are always inter",
+        ),
         ("ngram --lm a.arpa --subset", "charlm: --subset: --limit-vocab FILE has the words that"),
+        ("ngram --lm a --limit_vocab_file w", "--limit_vocab_file: --limit-vocab FILE has the w"),
+        ("ngram --read counts", "charlm: --read: models are estimated from texts alone: --train"),
+        ("ngram --lm a.arpa -gen 10", "charlm: -gen: charlm sample --lm MODEL -n N draws sent"),
         ("mix a.arpa b.arpa --lambda .5", "charlm: --lambda: --weights W,W,... has the weights,"),
     ],
 )
@@ -198,6 +205,17 @@ def test_an_option_that_people_guess_is_answered_with_what_there_is(
     assert (result.exit_code, result.stdout) == (1, "")
     assert told in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", GUESSED_COMMANDS)
+def test_a_program_of_another_tool_is_told_by_the_command_that_does_the_same(name: str) -> None:
+    result = CliRunner().invoke(app, [name, "file"], prog_name="charlm")
+    assert (result.exit_code, result.stdout) == (2, "")
+    told, _, line = result.stderr.strip().partition("; it is charlm ")
+    assert told.endswith(f"No such command {name!r}")
+    command, *words = line.split()
+    options = {each for option in commands()[command].params for each in option.opts}
+    assert {word for word in words if word.startswith("-")} <= options
 
 
 @pytest.mark.parametrize(

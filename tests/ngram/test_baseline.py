@@ -338,7 +338,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"train": "t", "prune": "0,2,1"},
         r"^--prune 0,2,1: expected counts that do not fall, as 0,0,",
     ),
-    ({"train": "t", "prune": ""}, r"^--prune '': expected counts from unigrams on, as 0,0,1$"),
+    (
+        {"train": "t", "prune": ""},
+        r"^--prune '': expected counts from unigrams on, as 0,0,1; SRILM's -prune T is --ent",
+    ),
     (
         {"train": "t", "lmplz": sys.executable, "entropy_prune": 1e-8},
         r"^--entropy-prune: prunes no model on the disk, where lmplz leaves it; expected --lm ",

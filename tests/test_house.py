@@ -27,6 +27,7 @@ FLOORS = [
         "runtime",
         "arguments",
         "short_repr",
+        "json_results",
         "presets",
         "text",
         "notebook",

@@ -19,6 +19,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.exported_neighbours import exported_neighbours
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
+from charlm.json_results import JsonResult
 from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.scorers import NgramScorer
 from charlm.ngram.backoff import BackoffModel
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SentenceScore(ShortRepr, ColouredWords):
+class SentenceScore(JsonResult, ShortRepr, ColouredWords):
     """A model's score of one sentence.
 
     >>> score = charlm.load("exp/first").score("the cat sat")
@@ -53,14 +54,7 @@ class SentenceScore(ShortRepr, ColouredWords):
     words: tuple[str, ...]  # after normalisation
     known: tuple[bool, ...]  # whether a word is another than `<unk>` at the output
     log10_probs: tuple[float, ...]  # of each word, then of `</s>`
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "words": list(self.words),
-            "known": list(self.known),
-            "log10_probs": list(self.log10_probs),
-            "log10_prob": self.log10_prob,
-        }
+    derived = ("log10_prob",)
 
 
 class NextWord(NamedTuple):
@@ -75,7 +69,7 @@ class NextWord(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NextWords(ShortRepr):
+class NextWords(JsonResult, ShortRepr):
     """What a model expects after the beginning of a sentence."""
 
     model: str  # the run, the folder or the file
@@ -87,14 +81,6 @@ class NextWords(ShortRepr):
         rows = [(each.word, f"{each.probability:.4f}") for each in self.likeliest]
         told = [" ".join(("after:", "<s>", *self.words))]
         return table_html(("next word", "probability"), rows, told=told)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "model": self.model,
-            "words": list(self.words),
-            "known": list(self.known),
-            "likeliest": [each._asdict() for each in self.likeliest],
-        }
 
 
 class LoadedModel(StatefulModel):

@@ -6,7 +6,7 @@ text: `words` of its vocabulary, `letters` (how many times as many a word has) o
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
 
 import torch
@@ -17,6 +17,7 @@ from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus, sentences
 from charlm.bench.timing import peak_bytes, reset_peak
 from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.model.build import build_model, without_memory
 from charlm.model.kernels.sparse_rows import spread
 from charlm.options import keywords
@@ -48,7 +49,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class CostBench:
+class CostBench(JsonResult):
     """A row for each value."""
 
     arch: str
@@ -57,9 +58,6 @@ class CostBench:
     machine: str
     precision: str
     costs: tuple[Cost, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 @keywords(CostBenchOptions)

@@ -5,7 +5,7 @@ sentences: the signature says so. Figures to publish come from `charlm eval`.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.info_choice import Choice, choice, state_of
 from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
+from charlm.json_results import JsonResult
 from charlm.options import keywords
 from charlm.run.folder import MODEL, RUN, RunInfo, is_by_sentence, load_info
 from charlm.run.history import PRETRAINING, best_record, history_of, total_seconds
@@ -62,7 +63,7 @@ class TrainingFacts:
 
 
 @dataclass(frozen=True)
-class RunFacts(ShortRepr):
+class RunFacts(JsonResult, ShortRepr):
     """Everything that a run tells of itself."""
 
     path: str
@@ -85,14 +86,12 @@ class RunFacts(ShortRepr):
     init: dict[str, Any] | None  # the run whose model it began with, where there is one
     speller: dict[str, Any] | None  # what spells words outside the vocabulary, where there is one
     training: TrainingFacts
+    derived = ("n_parameters",)
 
     @property
     def n_parameters(self) -> int:
         """The number of all trained parameters."""
         return sum(self.parameters.values())
-
-    def to_dict(self) -> dict[str, object]:
-        return {**asdict(self), "n_parameters": self.n_parameters}
 
 
 @keywords(InfoOptions)

@@ -4,10 +4,11 @@
 """
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import LOG, MODEL, RUN, RUNS, is_unfinished, load_info
 from charlm.run.which import VARIABLE, last_written, which_run
@@ -25,15 +26,12 @@ class KnownRun:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(JsonResult):
     """The run that a command takes if none is named."""
 
     run: str | None
     reason: str
     known: tuple[KnownRun, ...]  # all under exp/, the latest first; the chosen may be elsewhere
-
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def choice() -> Choice:

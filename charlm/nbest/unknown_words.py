@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import detect
 from charlm.nbest.formats.text import TextFormat
@@ -30,7 +31,7 @@ AGAINST = f"{SENTENCES}, or call its columns id and ref in a first line"
 
 
 @dataclass(frozen=True)
-class UnknownWords:
+class UnknownWords(JsonResult):
     """The words of some texts that a vocabulary lacks, and why."""
 
     n_tokens: int
@@ -39,13 +40,6 @@ class UnknownWords:
     remedies: tuple[Remedy, ...]
     unexplained: tuple[tuple[str, int], ...]  # the most frequent words that no rule makes known
     oddities: tuple[Finding, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **vars(self),
-            "remedies": [each.to_dict() for each in self.remedies],
-            "oddities": [each.to_dict() for each in self.oddities],
-        }
 
 
 def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownWords:

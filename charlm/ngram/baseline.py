@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from charlm.errors import ConfigError
+from charlm.json_results import JsonResult
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.combination import entropy_pruned
@@ -78,21 +79,13 @@ class ModelFile:
 
 
 @dataclass(frozen=True)
-class Baseline(ShortRepr):
+class Baseline(JsonResult, ShortRepr):
     """An n-gram model and its perplexities of texts."""
 
     model: ModelInfo
     out: Path | None
+    n_bytes: int | None  # of the file as it was written; None without one, or of a stream
     texts: tuple[Evaluation, ...]
-    n_bytes: int | None = None  # of the file as it was written; None without one, or of a stream
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "model": self.model.to_dict(),
-            "out": None if self.out is None else str(self.out),
-            "n_bytes": self.n_bytes,
-            "texts": [text.to_dict() for text in self.texts],
-        }
 
 
 @keywords(NgramOptions)
@@ -144,7 +137,7 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
         if options.on_text is not None:
             options.on_text(result)
     out = None if options.out is None else Path(options.out)
-    return Baseline(info, out, tuple(texts), None if out is None else size_of(out))
+    return Baseline(info, out, None if out is None else size_of(out), tuple(texts))
 
 
 def _check(files: Sequence[str | Path], options: NgramOptions) -> None:

@@ -7,11 +7,12 @@ read, and made again if necessary.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError, UnknownPartError
+from charlm.json_results import JsonResult
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import (
     CARD,
@@ -54,19 +55,17 @@ class FileCheck:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(JsonResult):
     """All files of a run, compared with what it recorded."""
 
     run: str
     files: tuple[FileCheck, ...]
+    derived = ("misfits",)
 
     @property
     def misfits(self) -> tuple[str, ...]:
         """The names of the files that no longer fit."""
         return tuple(each.name for each in self.files if each.fits is False)
-
-    def to_dict(self) -> dict[str, object]:
-        return {**asdict(self), "misfits": list(self.misfits)}
 
 
 class _UncheckedError(Exception):

@@ -5,13 +5,13 @@ This is the command as a function; `plan` decides what is to be done and `sessio
 
 import math
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from charlm.errors import TrainingError
+from charlm.json_results import JsonResult
 from charlm.options import keywords
 from charlm.processes.command import First, Machine, run_command
 from charlm.run.folder import locked
@@ -30,7 +30,7 @@ from charlm.training.watcher import LastingWatcher, Silence
 
 
 @dataclass(frozen=True)
-class TrainResult:
+class TrainResult(JsonResult):
     """The result of a training."""
 
     run: str
@@ -41,9 +41,6 @@ class TrainResult:
     valid_ppl: float | None  # of the best epoch
     seconds: float  # of all steps and validations, including earlier sessions
     n_parameters: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @keywords(TrainOptions)

@@ -14,6 +14,7 @@ from charlm.insight.report.charts import charts_of
 from charlm.insight.report.content import content_of
 from charlm.insight.report.tables import Json
 from charlm.insight.report_options import ReportOptions
+from charlm.json_results import JsonResult
 from charlm.options import keywords, require_data
 from charlm.run.fonts import drawable
 from charlm.short_repr import ShortRepr
@@ -27,7 +28,7 @@ SCRIPTS = ("map.js", "page.js", "build.js")
 
 
 @dataclass(frozen=True)
-class Report(ShortRepr):
+class Report(JsonResult, ShortRepr):
     """What was written, and what was not."""
 
     runs: tuple[str, ...]
@@ -35,15 +36,6 @@ class Report(ShortRepr):
     missing: tuple[str, ...]  # sections of the page, or pictures, each with its reason
     notes: tuple[str, ...]  # what to mind about the perplexities and the letters
     gate: dict[str, object] | None  # of a run with a gate between words and characters
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "runs": list(self.runs),
-            "files": [str(path) for path in self.files],
-            "missing": list(self.missing),
-            "notes": list(self.notes),
-            "gate": self.gate,
-        }
 
 
 @keywords(ReportOptions)

@@ -7,7 +7,7 @@ vocabulary can never be answered: it is counted as left out, and not as wrong.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -18,6 +18,7 @@ from charlm.insight.vectors.neighbourhood import Neighbour
 from charlm.insight.vectors.nn_options import AnalogyOptions, MeasureOptions
 from charlm.insight.vectors.run_neighbours import no_answers
 from charlm.insight.vectors.taps import Reader, ReadWord, are_known
+from charlm.json_results import JsonResult
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
@@ -115,7 +116,7 @@ def _answer(
 
 
 @dataclass(frozen=True)
-class AnswerCounts:
+class AnswerCounts(JsonResult):
     """How many questions of a section were asked and answered."""
 
     section: str
@@ -124,6 +125,7 @@ class AnswerCounts:
     n_known_right: int = 0
     n_spelled: int = 0  # further ones, asked with words read by their spelling
     n_spelled_right: int = 0
+    derived = ("accuracy_known", "accuracy")
 
     @property
     def accuracy_known(self) -> float | None:
@@ -135,13 +137,6 @@ class AnswerCounts:
         """The share of all asked questions answered rightly; None if there are none."""
         n_asked = self.n_known + self.n_spelled
         return (self.n_known_right + self.n_spelled_right) / n_asked if n_asked else None
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **asdict(self),
-            "accuracy_known": self.accuracy_known,
-            "accuracy": self.accuracy,
-        }
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ own.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
+from charlm.json_results import JsonResult
 from charlm.nbest.confidences import Bools
 from charlm.nbest.features import Floats
 
@@ -30,7 +31,7 @@ class ConfidenceBin:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(JsonResult):
     """How the confidences of words go with their being right."""
 
     n_words: int
@@ -40,9 +41,6 @@ class Calibration:
     n_contested: int  # words that not all hypotheses of their list have there
     nce_contested: float | None  # of these alone
     bins: tuple[ConfidenceBin, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {**asdict(self), "bins": [asdict(each) for each in self.bins]}
 
 
 def calibration(

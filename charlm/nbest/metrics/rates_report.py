@@ -5,11 +5,12 @@ Errors that it still makes are the recogniser's: no language model can correct t
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from charlm.errors import DataError
+from charlm.json_results import JsonResult
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 from charlm.nbest.metrics.significance import Significance, compare
@@ -32,7 +33,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class RateReport:
+class RateReport(JsonResult):
     """Rates of a set of lists: first-best, rescored, best possible and worst possible."""
 
     metric: str
@@ -49,6 +50,7 @@ class RateReport:
     n_worse: int
     n_best: int  # lists whose choice is as good as their oracle's
     significance: Significance
+    derived = ("share_of_lists", "share_of_lists_in_first", "grows", "is_limited_by_lists")
 
     @property
     def share_of_lists(self) -> float | None:
@@ -81,16 +83,6 @@ class RateReport:
         """Whether the lists cause most errors left, so better weights or models correct few."""
         share = self.share_of_lists
         return share is not None and share > 1 / 2
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **asdict(self),
-            "oracles": {str(depth): asdict(rate) for depth, rate in self.oracles.items()},
-            "share_of_lists": self.share_of_lists,
-            "share_of_lists_in_first": self.share_of_lists_in_first,
-            "grows": self.grows,
-            "is_limited_by_lists": self.is_limited_by_lists,
-        }
 
 
 def report(

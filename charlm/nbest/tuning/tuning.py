@@ -6,13 +6,14 @@ lists of a recording are left out together, if there are several recordings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
 from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.hypotheses import NbestList
@@ -44,7 +45,7 @@ class TunedWeight:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class Tuned(JsonResult):
     """What tuning found, and on what. Rates are shares: 0.017 is 1.7 %."""
 
     weights: Weights
@@ -61,6 +62,7 @@ class Tuned:
     restarts: int
     n_searches: int  # along lines, without cross-validation
     seed: int
+    derived = ("generalises",)
 
     @property
     def generalises(self) -> bool | None:
@@ -68,10 +70,8 @@ class Tuned:
         return None if self.held_out_error is None else self.held_out_error < self.first_error
 
     def to_dict(self) -> dict[str, object]:
-        plain = asdict(self)
-        plain |= {"details": list(plain["details"]), "generalises": self.generalises}
-        del plain["weights"]
-        return {**self.weights.to_dict(), **plain}
+        found = super().to_dict()
+        return {**found.pop("weights"), **found}
 
 
 def tune_weights(

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
+from charlm.json_results import JsonResult
 from charlm.model.build import PARTS
 from charlm.model.contract import Context, Encoder, Output, state_leaves, with_leaves
 from charlm.model.forms import Forms
@@ -60,7 +61,7 @@ Names = Sequence[str]
 
 
 @dataclass(frozen=True)
-class OnnxExport:
+class OnnxExport(JsonResult):
     """The result of an export to ONNX."""
 
     model: Path
@@ -69,9 +70,6 @@ class OnnxExport:
     n_bytes: dict[str, int]  # of each file
     largest_difference: float  # of log-probabilities from torch's in trials, in nats
     seconds: float
-
-    def to_dict(self) -> dict[str, object]:
-        return {**vars(self), "model": str(self.model), "folder": str(self.folder)}
 
 
 def export_onnx(options: ExportOptions) -> OnnxExport:

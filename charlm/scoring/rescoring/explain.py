@@ -10,13 +10,14 @@ word may be one that both hypotheses have, since a different word before it may 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from math import log
 
 from rapidfuzz.distance import Levenshtein
 
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.nbest.features import FeatureTable, Floats, weighted
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.scorer import WordLogProbs
@@ -63,7 +64,7 @@ class WordRow:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(JsonResult):
     """Two hypotheses of a list; `winner` has the higher total. All sums are log10."""
 
     id: str
@@ -90,9 +91,6 @@ class Explanation:
         return tuple(
             name for n, name in enumerate(self.scorers) if not all(each[n] for each in known)
         )
-
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows of plain cells: features, their sum, then the words."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
+from charlm.json_results import JsonResult
 from charlm.nbest.format import Format, Piece, Sample, Source
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lattices.best_paths import best_paths
@@ -47,7 +48,7 @@ OWN = LatticeOptions(beam=0.0, recombine=1, n_best=1)
 
 
 @dataclass
-class LatticeCounts:
+class LatticeCounts(JsonResult):
     """Counts of what the search did to the lattices so far."""
 
     n_exact: int = 0  # lattices in which every path kept its own history
@@ -69,9 +70,6 @@ class LatticeCounts:
         for name, count in vars(other).items():
             if name.startswith("n_"):
                 setattr(self, name, getattr(self, name) + count)
-
-    def to_dict(self) -> dict[str, object]:
-        return dict(vars(self))
 
 
 @dataclass

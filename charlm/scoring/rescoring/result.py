@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from charlm.json_results import plain
 from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.calibration import Calibration
@@ -49,15 +50,8 @@ class RescoringResult(ShortRepr):
     adaptation: str  # how models adapted to the chosen texts; empty: not at all
 
     def to_dict(self) -> dict[str, object]:
-        plain = {name: value for name, value in vars(self).items() if name != "counts"}
         counts = {name: n for name, n in vars(self.counts).items() if name.startswith("n_")}
-        return counts | {name: _plain(value) for name, value in plain.items()}
-
-
-def _plain(value: Any) -> object:
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+        return counts | {name: plain(each) for name, each in vars(self).items() if name != "counts"}
 
 
 @dataclass(frozen=True, kw_only=True)

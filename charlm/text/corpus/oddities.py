@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from charlm.json_results import JsonResult
 from charlm.text.corpus.normalisation import IGNORED, SEPARATORS
 
 # TAB separates words, LF lines, and CR may stand at a line's end. The soft hyphen shows nothing
@@ -57,7 +58,7 @@ def replaced(text: str) -> str:
 
 
 @dataclass
-class Finding:
+class Finding(JsonResult):
     """One oddity: how many tokens have it, and which words show it."""
 
     kind: str
@@ -69,9 +70,6 @@ class Finding:
         self.n_tokens += count
         if len(self.words) < N_EXAMPLES:
             self.words.append(word)
-
-    def to_dict(self) -> dict[str, object]:
-        return {"kind": self.kind, "n_tokens": self.n_tokens, "words": self.words}
 
 
 def oddities(types: Iterable[tuple[str, int]], *, unicode: str = "none") -> list[Finding]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from charlm.json_results import JsonResult
 from charlm.text.corpus.labels import is_piece
 from charlm.text.corpus.normalisation import (
     HYPHENS,
@@ -153,7 +154,7 @@ SURE |= {"look-alike letters", "ligatures and wide letters"}
 
 
 @dataclass(frozen=True)
-class Remedy:
+class Remedy(JsonResult):
     """What a rule would achieve.
 
     `examples` are pairs (unknown, known), the most frequent first; of a sign that a rule leaves
@@ -166,6 +167,7 @@ class Remedy:
     n_types: int
     share: float  # of all unknown tokens
     examples: tuple[tuple[str, str], ...]
+    derived = ("is_advised",)
 
     @property
     def is_advised(self) -> bool:
@@ -177,9 +179,6 @@ class Remedy:
         if self.n_types < ENOUGH_TYPES or not self.advice:
             return False
         return self.rule in SURE or self.share >= ENOUGH
-
-    def to_dict(self) -> dict[str, object]:
-        return {**vars(self), "is_advised": self.is_advised}
 
 
 def explained(

@@ -6,12 +6,13 @@ like any other; both are `<unk>` at the output, so they are counted separately.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from operator import mul
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.options import keywords, require_one_stdin
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.labels import is_word
@@ -30,7 +31,7 @@ N_LONGEST = 5
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(JsonResult):
     """How much of one text a vocabulary knows."""
 
     n_sentences: int
@@ -41,6 +42,7 @@ class Coverage:
     n_oov_types: int
     n_unknown_characters: int  # characters of words that are read as the unknown character
     n_unknown_character_types: int
+    derived = ("oov_share", "oov_type_share", "unk_share")
 
     @property
     def unk_share(self) -> float:
@@ -56,10 +58,6 @@ class Coverage:
     def oov_type_share(self) -> float:
         """Share of types that are out of vocabulary."""
         return share(self.n_oov_types, self.n_types)
-
-    def to_dict(self) -> dict[str, int | float]:
-        shares = ("oov_share", "oov_type_share", "unk_share")
-        return {**asdict(self), **{name: getattr(self, name) for name in shares}}
 
 
 @dataclass(frozen=True)

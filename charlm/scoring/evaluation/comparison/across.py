@@ -8,11 +8,12 @@ same.
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.options import HOW_READ, Opt, keywords, require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.short_repr import ShortRepr
@@ -65,7 +66,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table(ShortRepr):
+class Table(JsonResult, ShortRepr):
     """Rows are models, columns data sets."""
 
     state: str
@@ -76,9 +77,6 @@ class Table(ShortRepr):
         """The rows: Kneser–Ney by order, then models as given, each followed by its mixture."""
         names = list(dict.fromkeys(name for column in self.columns for name in column.cells))
         return tuple(sorted(names, key=lambda name: _order(name) or 10))
-
-    def to_dict(self) -> dict[str, object]:
-        return {"state": self.state, "columns": [asdict(column) for column in self.columns]}
 
 
 @dataclass

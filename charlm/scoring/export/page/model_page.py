@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
+from charlm.json_results import JsonResult
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import load_info
 from charlm.run.onnx_model import OnnxModel, Vectors
@@ -35,16 +36,13 @@ DIM = 64  # for near words: 10,000 words take 0.6 MB, and a query's product a mi
 
 
 @dataclass(frozen=True)
-class PageExport:
+class PageExport(JsonResult):
     """The result of an export to a page."""
 
     model: Path
     page: Path
     n_bytes: int
     seconds: float
-
-    def to_dict(self) -> dict[str, object]:
-        return {name: str(v) if isinstance(v, Path) else v for name, v in vars(self).items()}
 
 
 def export_page(options: ExportOptions) -> PageExport:

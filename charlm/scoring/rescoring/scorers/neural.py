@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from charlm.json_results import JsonResult
 from charlm.model.contract import State
 from charlm.model.forms import bounded_slices
 from charlm.nbest.scorer import WordLogProbs, Words
@@ -30,15 +31,12 @@ ROWS_AT_ONCE = 1024  # states of small levels that share a call of a layer and t
 
 
 @dataclass(frozen=True)
-class Deviation:
+class Deviation(JsonResult):
     """How far sentences' scores in a coarser number format are from those in fp32, in nats."""
 
     n_sentences: int
     mean: float
     largest: float
-
-    def to_dict(self) -> dict[str, float | int]:
-        return dict(vars(self))
 
 
 class NeuralScorer:

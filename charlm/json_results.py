@@ -5,6 +5,9 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+# What the object calls fields whose name in Python would say less, or is an option's there.
+NAMES = {"tap": "at", "is_known": "known", "sizes": "n_ngrams"}
+
 
 class JsonResult:
     """A dataclass that is the object of its fields, and of the properties named in `derived`."""
@@ -12,7 +15,8 @@ class JsonResult:
     derived: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {**_fields_of(self), **{name: plain(getattr(self, name)) for name in self.derived}}
+        facts = _fields_of(self) | {name: plain(getattr(self, name)) for name in self.derived}
+        return {NAMES.get(name, name): value for name, value in facts.items()}
 
 
 def plain(value: Any) -> Any:

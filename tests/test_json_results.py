@@ -13,7 +13,8 @@ class Near(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(JsonResult):
+    tap: str
     near: tuple[Near, ...]
 
 
@@ -39,10 +40,10 @@ class Found(JsonResult):
 
 
 def test_a_result_is_the_object_of_its_fields_then_of_what_is_derived() -> None:
-    found = Found(Path("exp/first"), [Part((Near("cat", 0.5),))], {2: Own(6)})
+    found = Found(Path("exp/first"), [Part("cnn", (Near("cat", 0.5),))], {2: Own(6)})
     assert list(found.to_dict().items()) == [
         ("path", "exp/first"),
-        ("parts", [{"near": [{"word": "cat", "cosine": 0.5}]}]),
+        ("parts", [{"at": "cnn", "near": [{"word": "cat", "cosine": 0.5}]}]),
         ("by_depth", {"2": {"told": 7}}),
         ("nothing", None),
         ("n_parts", 1),

@@ -18,7 +18,7 @@ from charlm.insight.vectors.neighbourhood import Neighbour
 from charlm.insight.vectors.nn_options import AnalogyOptions, MeasureOptions
 from charlm.insight.vectors.run_neighbours import no_answers
 from charlm.insight.vectors.taps import Reader, ReadWord, are_known
-from charlm.json_results import JsonResult
+from charlm.json_results import JsonResult, plain
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
@@ -32,7 +32,7 @@ Question = tuple[ReadWord | None, ...]  # a is to b as c is to d; None for what 
 
 
 @dataclass(frozen=True)
-class Term:
+class Term(JsonResult):
     """A word of an analogy."""
 
     sign: int  # 1 or -1
@@ -58,9 +58,9 @@ class Analogy:
     def to_dict(self) -> dict[str, object]:
         return {
             "analogy": self.expression,
-            "terms": [{"sign": t.sign, "form": t.form, "known": t.is_known} for t in self.terms],
+            "terms": plain(self.terms),
             "at": self.tap,
-            "nearest": [near._asdict() for near in self.nearest],
+            "nearest": plain(self.nearest),
         }
 
 
@@ -140,12 +140,13 @@ class AnswerCounts(JsonResult):
 
 
 @dataclass(frozen=True)
-class AnalogyScore:
+class AnalogyScore(JsonResult):
     """The answers to a file of questions at one tap."""
 
     file: str
     tap: str
     sections: tuple[AnswerCounts, ...]
+    derived = ("total",)
 
     @property
     def total(self) -> AnswerCounts:
@@ -153,14 +154,6 @@ class AnalogyScore:
         names = ("n_questions", "n_known", "n_known_right", "n_spelled", "n_spelled_right")
         sums = {name: sum(getattr(each, name) for each in self.sections) for name in names}
         return AnswerCounts("total", **sums)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "file": self.file,
-            "at": self.tap,
-            "sections": [each.to_dict() for each in self.sections],
-            "total": self.total.to_dict(),
-        }
 
 
 @keywords(MeasureOptions)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from charlm.errors import ConfigError
+from charlm.json_results import JsonResult
 from charlm.notebook import table_html
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
@@ -52,7 +53,7 @@ def token_of(word: str, normalisation: Normalisation, *, raw: bool, lower: bool)
 
 
 @dataclass(frozen=True)
-class Neighbourhood(ShortRepr):
+class Neighbourhood(JsonResult, ShortRepr):
     """The words nearest to one form at one tap, the most similar first."""
 
     word: str  # as asked
@@ -65,12 +66,3 @@ class Neighbourhood(ShortRepr):
         known = "" if self.is_known else ", outside the vocabulary"
         rows = [(near.word, f"{near.similarity:.3f}") for near in self.nearest]
         return table_html(("nearest", "cosine"), rows, told=[f"{self.form}{known}, at {self.tap}"])
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "word": self.word,
-            "form": self.form,
-            "known": self.is_known,
-            "at": self.tap,
-            "nearest": [near._asdict() for near in self.nearest],
-        }

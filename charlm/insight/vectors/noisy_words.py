@@ -5,13 +5,14 @@ what can be reached. A noisy form that the model cannot read counts as not found
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
 from charlm.insight.vectors.nn_options import MeasureOptions
-from charlm.insight.vectors.taps import Reader, ReadWord, with_at
+from charlm.insight.vectors.taps import Reader, ReadWord
+from charlm.json_results import JsonResult
 from charlm.options import keywords
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.io.files import display_name
@@ -25,7 +26,7 @@ Pair = tuple[ReadWord | None, ReadWord | None]  # noisy and normal; None for wha
 
 
 @dataclass(frozen=True)
-class NormalisationScore:
+class NormalisationScore(JsonResult):
     """How often the normal form is among the words nearest to the noisy one, at one tap."""
 
     file: str
@@ -43,10 +44,9 @@ class NormalisationScore:
         return {k: n / self.n_asked if self.n_asked else None for k, n in self.found.items()}
 
     def to_dict(self) -> dict[str, object]:
-        accuracy = {f"accuracy@{k}": share for k, share in self.accuracy.items()}
-        value = with_at(asdict(self))
+        value = super().to_dict()
         del value["found"]
-        return {**value, **accuracy}
+        return value | {f"accuracy@{k}": share for k, share in self.accuracy.items()}
 
 
 @keywords(MeasureOptions)

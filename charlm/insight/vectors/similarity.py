@@ -5,7 +5,7 @@ the vocabulary is not comparable with one over all pairs that could be read by s
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,8 @@ from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
 from charlm.insight.vectors.neighbourhood import DECIMALS
 from charlm.insight.vectors.nn_options import MeasureOptions
-from charlm.insight.vectors.taps import Reader, ReadWord, are_known, with_at
+from charlm.insight.vectors.taps import Reader, ReadWord, are_known
+from charlm.json_results import JsonResult
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import number_in, read_lines, split_words
@@ -27,7 +28,7 @@ ScoredPair = tuple[Pair, float]
 
 
 @dataclass(frozen=True)
-class Similarity:
+class Similarity(JsonResult):
     """How well the cosines at one tap agree with the scores of one file."""
 
     file: str
@@ -37,9 +38,6 @@ class Similarity:
     n_spelled: int  # further pairs, read with a word's spelling
     rho_known: float | None  # over the known; None where too few or all of one score
     rho: float | None  # over both
-
-    def to_dict(self) -> dict[str, object]:
-        return with_at(asdict(self))
 
 
 @keywords(MeasureOptions)

@@ -18,7 +18,8 @@ from charlm.insight.vectors.nn_options import (
     shared,
 )
 from charlm.insight.vectors.run_neighbours import neighbours_in
-from charlm.insight.vectors.taps import ALL, with_at
+from charlm.insight.vectors.taps import ALL
+from charlm.json_results import JsonResult
 from charlm.nbest.metrics.error_rates import CharacterErrorRate
 from charlm.options import keywords
 from charlm.text.corpus.normalisation import is_of_letters
@@ -26,7 +27,7 @@ from charlm.text.corpus.tokens import UNK
 
 
 @dataclass(frozen=True)
-class SpellingDistance:
+class SpellingDistance(JsonResult):
     """How far in spelling the nearest words are at one tap."""
 
     tap: str
@@ -34,9 +35,6 @@ class SpellingDistance:
     k: int  # nearest words of each
     mean_distance: float  # characters to insert, delete or replace
     mean_share: float  # the same as a share of the longer of the two words
-
-    def to_dict(self) -> dict[str, object]:
-        return with_at(vars(self))
 
 
 @keywords(SpellingDistanceOptions)

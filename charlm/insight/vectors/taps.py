@@ -6,10 +6,9 @@ which says nothing about the form: `Vectors.reads` tells whether a vector is a f
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,11 +98,6 @@ class Reader:
             return self.read(word)
         except ConfigError:
             return None
-
-
-def with_at(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer as JSON, with its tap named `at` like the option."""
-    return {"at" if name == "tap" else name: value for name, value in facts.items()}
 
 
 class Vectors:

@@ -12,7 +12,8 @@ from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import asked_words
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
-from charlm.insight.vectors.taps import ReadWord, Vectors, with_at
+from charlm.insight.vectors.taps import ReadWord, Vectors
+from charlm.json_results import JsonResult
 from charlm.options import keywords
 from charlm.text.io.files import packed_write
 from charlm.text.io.overwrite import refuse_overwrite
@@ -23,16 +24,13 @@ ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class WrittenVectors:
+class WrittenVectors(JsonResult):
     """What a file of vectors holds."""
 
     file: str
     tap: str
     n_words: int
     dim: int
-
-    def to_dict(self) -> dict[str, object]:
-        return with_at(vars(self))
 
 
 @keywords(WriteVectorsOptions)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
+from charlm.json_results import JsonResult
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.kenlm_binary import wants_binary
@@ -40,7 +41,7 @@ PRUNE = (0, 0, 1)  # the default
 
 
 @dataclass(frozen=True)
-class Export:
+class Export(JsonResult):
     """The result of an export to ARPA."""
 
     model: Path
@@ -56,18 +57,6 @@ class Export:
     def n_ngrams(self) -> int:
         """Number of n-grams of all orders."""
         return sum(self.sizes)
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "model": str(self.model),
-            "arpa": str(self.arpa),
-            "n_sampled": self.n_sampled,
-            "n_ngrams": list(self.sizes),
-            "n_bytes": self.n_bytes,
-            "weights": self.weights,
-            "valid_ppls": self.valid_ppls,
-            "seconds": self.seconds,
-        }
 
 
 @keywords(ExportOptions)

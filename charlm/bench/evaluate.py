@@ -14,7 +14,7 @@ import torch
 
 from charlm.bench.bench_options import EvalBenchOptions
 from charlm.bench.flops import forward_flops
-from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
+from charlm.bench.machine import LIMIT, description, finished, product
 from charlm.bench.naive import NaiveModel
 from charlm.bench.text import corpus
 from charlm.bench.timing import Measured, in_turns
@@ -55,11 +55,6 @@ class EvalBench(Measured):
         """How many times faster than the naive path charlm is, per token."""
         ours, naive = self.timings[OURS].median, self.timings[NAIVE].median
         return (naive / self.n_naive_tokens) / (ours / self.n_tokens)
-
-    @property
-    def peak_flops(self) -> float:
-        """Operations per second of a plain matrix product in fp32."""
-        return FLOPS / self.timings[LIMIT].median
 
     @property
     def share_of_peak(self) -> float:

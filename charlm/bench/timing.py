@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import ClassVar
 
+from charlm.bench.machine import FLOPS, LIMIT
 from charlm.runtime import return_freed_memory
 from charlm.training.loop.estimate import peak_memory
 
@@ -55,6 +56,11 @@ class Measured:
     timings: dict[str, Timing]
     n_tokens: int  # that each path goes over, if it does not say otherwise
     derived: ClassVar[tuple[str, ...]] = ()  # properties that --json tells, too
+
+    @property
+    def peak_flops(self) -> float:
+        """Operations per second of a plain matrix product in the precision of the paths."""
+        return FLOPS / self.timings[LIMIT].median
 
     def paths(self) -> dict[str, dict[str, object]]:
         """The timings as JSON, by the tokens that each path went over."""

@@ -13,7 +13,7 @@ import torch
 
 from charlm.bench.bench_options import TrainBenchOptions
 from charlm.bench.flops import TRAINING, forward_flops
-from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
+from charlm.bench.machine import LIMIT, description, finished, product
 from charlm.bench.naive import NaiveModel, States
 from charlm.bench.text import corpus
 from charlm.bench.timing import Measured, in_turns
@@ -60,11 +60,6 @@ class TrainBench(Measured):
     def undisturbed_speed_up(self) -> float:
         """The same of the fastest repetitions, which other programs' work moves least."""
         return self.timings[NAIVE].fastest / self.timings[OURS].fastest
-
-    @property
-    def peak_flops(self) -> float:
-        """Operations a second of a plain matrix product in our precision."""
-        return FLOPS / self.timings[LIMIT].median
 
     def share_of_peak(self, path: str) -> float:
         """Operations needed a second, over those of a plain matrix product."""

@@ -8,6 +8,7 @@ a long line is cut before, where that leaves its tokens as they are.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import START_WORD, without_marks
@@ -37,7 +38,7 @@ class WordSplitter:
 
     def __init__(self, rules: Normalisation | None) -> None:
         self.rules = rules
-        self._known: dict[str, list[str]] = {}
+        self._tokens = lru_cache(MOST_REMEMBERED)(self._tokens_of)
 
     def __call__(self, line: str, *, where: str = "sentence") -> WrittenSentence:
         """The words of a line, and the tokens of each."""
@@ -55,15 +56,11 @@ class WordSplitter:
             ends.append(len(tokens))
         return ends if tokens == found else self._ends_by_beginnings(words, found)
 
-    def _tokens(self, word: str) -> list[str]:
+    def _tokens_of(self, word: str) -> list[str]:
         """The tokens of a word that stands within a line."""
         if self.rules is None:
             return [word]
-        if word not in self._known:
-            if len(self._known) > MOST_REMEMBERED:
-                self._known.clear()
-            self._known[word] = split_words(self.rules(f"{GUARD} {word} {GUARD}"))[1:-1]
-        return self._known[word]
+        return split_words(self.rules(f"{GUARD} {word} {GUARD}"))[1:-1]
 
     def _ends_by_beginnings(self, words: Sequence[str], found: list[str]) -> list[int]:
         """The ends; tokens that a longer prefix no longer has are none of the words within it."""

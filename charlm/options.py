@@ -230,6 +230,10 @@ def shown_range(opt: Opt) -> str:
 
 
 # Options that several commands share, so that each has the same name everywhere.
+OnStage = Annotated[
+    Callable[[str], object] | None,
+    Opt("Called with each message on the work, such as the start of a stage.", is_for_python=True),
+]
 Data = Annotated[
     str | Path, Opt("Corpus directory with train.txt, valid.txt and test.txt.", metavar="DIR")
 ]

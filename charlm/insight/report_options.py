@@ -1,11 +1,11 @@
 """The options of `charlm report`, of the page and of its pictures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from charlm.options import Device, Opt, Threads
+from charlm.options import Device, OnStage, Opt, Threads
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,4 @@ class ReportOptions:
     ] = None
     device: Device = "auto"
     threads: Threads = None
-    on_stage: Annotated[
-        Callable[[str], Any] | None,
-        Opt("Called with a message before each long stage.", is_for_python=True),
-    ] = None
+    on_stage: OnStage = None

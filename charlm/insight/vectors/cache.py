@@ -29,7 +29,7 @@ NAME, KEY = "vectors", "key"
 # sums and the smallest numbers of fp16 add.
 ERROR = 2**-11 + 1e-5
 
-Tell = Callable[[str], None]
+Tell = Callable[[str], object]
 
 
 def kept_path(run: Path, tap: str) -> Path:

@@ -3,12 +3,12 @@
 Every option is declared once: the command has the options of all questions, a function its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from charlm.options import Device, Model, Opt, Threads
+from charlm.options import Device, Model, OnStage, Opt, Threads
 
 Tap = str | Sequence[str] | None
 Paths = str | Path | Sequence[str | Path]
@@ -48,13 +48,7 @@ class TapOptions:
     ] = None
     device: Device = "auto"
     threads: Threads = None
-    tell: Annotated[
-        Callable[[str], Any] | None,
-        Opt(
-            "Called with a message before long work, and about vectors that could not be saved.",
-            is_for_python=True,
-        ),
-    ] = None
+    tell: OnStage = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from charlm.options import (
     Files,
     Gpus,
     Model,
+    OnStage,
     Opt,
     Precision,
     Processes,
@@ -76,13 +77,7 @@ class EvaluateOptions(ReadingOptions):
         Callable[[Evaluation], object] | None,
         Opt("Called with each text's result when it is finished.", is_for_python=True),
     ] = None
-    on_stage: Annotated[
-        Callable[[str], object] | None,
-        Opt(
-            "Called with a message about what is made for --adapt, and what is missing.",
-            is_for_python=True,
-        ),
-    ] = None
+    on_stage: OnStage = None
 
     def states(self, model: Trained) -> tuple[State, ...]:
         """The states asked for, the training's first: `on_sentence` gets the figures of that."""

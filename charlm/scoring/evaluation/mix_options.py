@@ -1,12 +1,12 @@
 """The options of `charlm mix`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
-from charlm.options import Device, Encoding, Opt, Threads, several
+from charlm.options import Device, Encoding, OnStage, Opt, Threads, several
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.io.lines import number_in
 
@@ -96,10 +96,7 @@ class MixOptions:
     encoding: Encoding = "utf-8"
     device: Device = "auto"
     threads: Threads = None
-    on_stage: Annotated[
-        Callable[[str], object] | None,
-        Opt("Called with a message before a model scores a text.", is_for_python=True),
-    ] = None
+    on_stage: OnStage = None
 
     @property
     def all_streams(self) -> list[str | Path]:

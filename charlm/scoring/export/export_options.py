@@ -1,12 +1,12 @@
 """The options of `charlm export`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from charlm.ngram.ngram_options import EntropyPrune
-from charlm.options import Device, ModelSaid, Opt, Precision, Seed, Threads
+from charlm.options import Device, ModelSaid, OnStage, Opt, Precision, Seed, Threads
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,4 @@ class ExportOptions:
     device: Device = "auto"
     precision: Precision = "fp32"
     threads: Threads = None
-    on_stage: Annotated[
-        Callable[[Any], object] | None,
-        Opt("Called with a description of each stage.", is_for_python=True),
-    ] = None
+    on_stage: OnStage = None

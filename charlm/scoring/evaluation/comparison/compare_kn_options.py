@@ -1,11 +1,22 @@
 """The options of `charlm compare-kn`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Data, Device, Opt, Order, Precision, Prune, Seed, StateChoice, Threads
+from charlm.options import (
+    Data,
+    Device,
+    OnStage,
+    Opt,
+    Order,
+    Precision,
+    Prune,
+    Seed,
+    StateChoice,
+    Threads,
+)
 from charlm.scoring.evaluation.evaluate_options import STATES, State
 
 Split = Literal["test", "valid"]
@@ -49,10 +60,7 @@ class CompareKnOptions:
     device: Device = "auto"
     precision: Precision = "fp32"
     threads: Threads = None
-    on_stage: Annotated[
-        Callable[[str], object] | None,
-        Opt("Called with the name of each stage when it begins.", is_for_python=True),
-    ] = None
+    on_stage: OnStage = None
 
     @property
     def states(self) -> tuple[State, ...]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.results import Group, System
     from charlm.scoring.evaluation.evaluate_options import State
 
-NOTHING = "-"
 DIFFERENCE = ("difference", "from", "to", "first-better")
 
 
@@ -112,15 +111,15 @@ def _print_systems(group: "Group", *, states: "Sequence[State]") -> None:
 def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) -> list[str]:
     row = [
         system.name,
-        NOTHING if system.n_parameters is None else str(system.n_parameters),
-        NOTHING if system.n_ngrams is None else str(system.n_ngrams),
+        output.shown_number(system.n_parameters),
+        output.shown_number(system.n_ngrams),
         f"{system.n_bytes / 1e6:.1f}",
         f"{system.seconds:.1f}",
     ]
     for state in states:
         figures = system.by_state[state]
         if not is_alone:
-            row.append(NOTHING if figures.weight is None else f"{figures.weight:.3f}")
+            row.append(output.shown_number(figures.weight, ".3f"))
         bits = figures.perplexity.bits_per_character
         row += [shown_ppl(figures.perplexity.ppl), "undefined" if bits is None else f"{bits:.4f}"]
     return row

@@ -160,7 +160,7 @@ def _tell_choice(choice: "Choice") -> None:
             CHOSEN if each.path == choice.run else "",
             each.path,
             each.arch or "-",
-            "-" if each.n_epochs is None else str(each.n_epochs),
+            output.shown_number(each.n_epochs),
             each.state,
         )
         for each in choice.known

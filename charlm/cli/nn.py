@@ -30,7 +30,6 @@ Column = list[tuple[str, str]]  # a word, then those nearest to it with their si
 
 WIDTH = 80  # of a table, the same in a terminal and a pipe
 GAP = 2
-NONE = "-"  # of a share
 # What a question would not look at: options that its user believes to change something.
 OF_READING = {"raw": "--raw", "lower": "--lower"}
 IDLE = {
@@ -269,11 +268,11 @@ def _tell_edit_distances(results: Sequence["SpellingDistance"]) -> None:
 
 
 def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.1f}%"
+    return output.shown_number(share, ".1%")
 
 
 def _rho(value: float | None) -> str:
-    return NONE if value is None else f"{value:z.3f}"  # never -0
+    return output.shown_number(value, "z.3f")  # never -0
 
 
 MEASURES: dict[str, Tell] = {  # options, and how their results are told

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Cell = str | int
 
 UNKNOWN = "*"  # behind a word that is not in the vocabulary
+NOTHING = "-"  # in a table, in the place of a number that there is none of
 STDOUT, STDERR = "standard output", "standard error"
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|[-–]?")
 # C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.
@@ -155,6 +156,11 @@ def write_oddities(findings: Sequence["Finding"]) -> None:
         [(each.kind, each.n_tokens, " ".join(map(visible, each.words))) for each in findings],
         header=("odd", "words", "as"),
     )
+
+
+def shown_number(value: float | None, form: str = "") -> str:
+    """A number of a table, formatted as `form` says, or what stands for none."""
+    return NOTHING if value is None else format(value, form)
 
 
 def noun(n: int, one: str, *, several: str = "") -> str:

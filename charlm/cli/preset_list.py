@@ -51,7 +51,7 @@ def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
     for (paper, state), group in groupby(presets, lambda each: (each.paper, each.state)):
         output.write(f"\n{paper}{BY_SENTENCE if state == 'sentence' else ''}")
         for each in group:
-            ppls = ("-" if ppl is None else f"{ppl:.2f}" for ppl in (each.published, each.measured))
+            ppls = (output.shown_number(ppl, ".2f") for ppl in (each.published, each.measured))
             sizes = (f"{each.n_parameters:,}", *ppls)
             output.write(COLUMNS.format(each.name, *sizes, each.time or "-", each.model))
     output.write(f"\n{NOTE}")

@@ -301,7 +301,11 @@ def _confidences(found: "Calibration") -> Iterator[str]:
     ends = [f"{each.low:g}" for each in found.bins]  # the last begins a trifle below 1
     names = [*(f"{low} to {high}" for low, high in pairwise(ends)), ends[-1]]
     rows = [
-        [name, str(each.n_words), _share(each.mean), _share(each.correct)]
+        [
+            name,
+            str(each.n_words),
+            *(output.shown_number(n, ".4f") for n in (each.mean, each.correct)),
+        ]
         for name, each in zip(names, found.bins, strict=True)
     ]
     yield from output.table_lines(rows, header=["confidence", "words", "mean", "correct"])
@@ -319,10 +323,6 @@ def _confidences(found: "Calibration") -> Iterator[str]:
 
 def _nce(value: float | None) -> str:
     return "none (all right, or all wrong)" if value is None else f"{value:.3f}"
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
 
 
 def _limit(report: "RateReport") -> Iterator[str]:

@@ -12,7 +12,6 @@ from charlm.scoring.evaluation.comparison.across import Table, TableCell, TableO
 from charlm.scoring.evaluation.comparison.across import table as across
 from charlm.text.perplexity.perplexity import decimals_of, shown_ppl
 
-NOTHING = "-"
 SIZES = (
     "V words, C characters and M morphs of the vocabulary, T tokens of train, tokens of the text"
 )
@@ -58,7 +57,7 @@ def _print_text(found: Table) -> None:
     rows += [[name, *(_ppl(cell) for cell in cells)] for name, cells in _rows(found)]
     output.table(rows, header=header)
     percents = [[name, *map(_percent, cells)] for name, cells in _rows(found)]
-    compared = [row for row in percents if set(row[1:]) != {NOTHING}]
+    compared = [row for row in percents if set(row[1:]) != {output.NOTHING}]
     if compared:
         output.write(f"\nchange from {_baselines(found)} in per cent{_intervals(found)}")
         output.table(compared, header=header)
@@ -75,9 +74,9 @@ def _sizes(found: Table) -> Iterator[tuple[str, list[str]]]:
     """The rows above the models'."""
     columns = found.columns
     yield "V", [str(column.n_words) for column in columns]
-    yield "C", [_number(column.n_characters) for column in columns]
-    yield "M", [_number(column.n_morphs) for column in columns]
-    yield "T", [_number(column.n_train_tokens) for column in columns]
+    yield "C", [output.shown_number(column.n_characters) for column in columns]
+    yield "M", [output.shown_number(column.n_morphs) for column in columns]
+    yield "T", [output.shown_number(column.n_train_tokens) for column in columns]
     yield "tokens", [str(column.n_tokens) for column in columns]
 
 
@@ -87,13 +86,13 @@ def _rows(found: Table) -> Iterator[tuple[str, list[TableCell | None]]]:
 
 
 def _ppl(cell: TableCell | None) -> str:
-    return NOTHING if cell is None else shown_ppl(cell.ppl)
+    return output.NOTHING if cell is None else shown_ppl(cell.ppl)
 
 
 def _percent(cell: TableCell | None) -> str:
     """`-23.6[-26.4,-20.7]`: one field for awk."""
     if cell is None or cell.percent is None:
-        return NOTHING
+        return output.NOTHING
     percent, *ends = _signed(cell)
     return percent + (f"[{','.join(ends)}]" if ends else "")
 
@@ -103,10 +102,6 @@ def _signed(cell: TableCell) -> list[str]:
     ends = [end for end in (cell.low, cell.high) if end is not None]
     decimals = decimals_of(ends, least=1)
     return [f"{value:+z.{decimals}f}" for value in (cell.percent, *ends)]
-
-
-def _number(value: int | None) -> str:
-    return NOTHING if value is None else str(value)
 
 
 def _baselines(found: Table) -> str:
@@ -124,7 +119,7 @@ def _tsv_lines(found: Table) -> Iterator[str]:
     kinds = ("", ":percent", ":from", ":to")
     yield _tabbed(["model", *(f"{each.name}{kind}" for each in found.columns for kind in kinds)])
     for name, sizes in _sizes(found):
-        numbers = ("" if size == NOTHING else size for size in sizes)
+        numbers = ("" if size == output.NOTHING else size for size in sizes)
         yield _tabbed([name, *(each for number in numbers for each in (number, "", "", ""))])
     for name, cells in _rows(found):
         yield _tabbed([name, *(each for cell in cells for each in _tsv_cells(cell))])

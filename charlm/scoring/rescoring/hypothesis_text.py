@@ -92,7 +92,3 @@ class HypothesisText:
         unknown = [word for word, is_known in zip(words, known, strict=True) if not is_known]
         self.counts.n_unknown += len(unknown)
         return unknown
-
-    def keep_unknown(self, words: Sequence[str]) -> None:
-        """Count which words are unknown, of a list that was not refused."""
-        self.counts.unknown.add(words)

@@ -247,8 +247,8 @@ class Pipeline:
             models = dict(zip(self.names, map(tuple, columns), strict=True))
             result = replace(result, models=models)
         self.counts.count(scored, result)
-        for words in scored.unknown:
-            self.rescorer.text.keep_unknown(words)
+        for words in scored.unknown:  # which they are, of a list that was not refused
+            self.rescorer.text.counts.unknown.add(words)
         self.notices.look(scored.nbest)
         if self.on_list is not None:
             self.on_list(scored, result, weights=self.weights)

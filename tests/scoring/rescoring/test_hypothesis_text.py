@@ -45,7 +45,7 @@ def test_unknown_words_are_counted_and_the_most_frequent_named() -> None:
     text = HypothesisText(None)
     for words, known, unknown in ((["a", "B", "C"], [1, 0, 0], ["B", "C"]), (["B"], [0], ["B"])):
         assert text.count_unknown(words, list(map(bool, known))) == unknown
-        text.keep_unknown(unknown)
+        text.counts.unknown.add(unknown)
     assert text.counts.to_dict()["most_frequent_unknown"] == {"B": 2, "C": 1}
 
 
@@ -55,7 +55,7 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
     monkeypatch.setattr(tokens, "MOST_COUNTED", 10)
     text = HypothesisText(None)
     for number in range(100):
-        text.keep_unknown(text.count_unknown(["often", f"w{number}"], [False] * 2))
+        text.counts.unknown.add(text.count_unknown(["often", f"w{number}"], [False] * 2))
         assert len(text.counts.unknown) <= 10
     assert text.counts.n_unknown == 200
     assert text.counts.unknown.most_common(1) == [("often", 100)]
@@ -85,7 +85,7 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
 def test_a_habit_that_an_option_would_undo_is_named(unknown: str, advice: str) -> None:
     text = HypothesisText(None)
     words = [*unknown.split(), "xx"]
-    text.keep_unknown(text.count_unknown(words, [False] * len(words)))
+    text.counts.unknown.add(text.count_unknown(words, [False] * len(words)))
     known = [
         "the",
         "cat",

@@ -76,6 +76,7 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
     training = run.training
     by_part = ", ".join(f"{name} {count:,}" for name, count in run.parameters.items())
     speed = f", {training.tokens_per_second:,.0f} tokens/s" if training.tokens_per_second else ""
+    counted = "" if run.state == "finished" else " in finished epochs"
     wanted = f" of {training.n_epochs_wanted}" if training.n_epochs_wanted else ""
     n_epochs = training.n_epochs_wanted or training.n_epochs
     epochs = f"{training.n_epochs}{wanted} {output.noun(n_epochs, 'epoch')}"
@@ -95,7 +96,7 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
         ("corpus", run.corpus),
         *_texts(run),
         *_settings(run),
-        ("time", f"{training.seconds:,.0f} s{speed}"),
+        ("time", f"{training.seconds:,.0f} s{speed}{counted}"),
         ("seed, threads", f"{training.seed}, {training.threads}"),
         ("precision, device", f"{training.precision}, {training.device}"),
         ("versions", ", ".join(f"{name} {version}" for name, version in training.versions.items())),

@@ -56,7 +56,7 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
             output.say(f"note: {left_behind(options)}")
         raise
     if request.number and not result.is_finished:
-        output.say(f"{_stopped(result, by=request.name)}; go on with --resume")
+        output.say(f"{_stopped(result, by=request.name)}; {_how_to_go_on(result)}")
     elif is_rank_0():
         _tell_if_possible(result, as_json=as_json)
     if request.number:
@@ -82,9 +82,14 @@ def _tell(result: "TrainResult", *, as_json: bool) -> None:
         output.write(f"{result.run}: finished after {_made(result)}")
     else:
         output.write(_stopped(result, by="--max-time"))
-        output.say("go on with --resume")
+        output.say(_how_to_go_on(result))
     if result.valid_ppl is not None:
         output.write(f"best valid ppl {shown_ppl(result.valid_ppl)} (epoch {result.best_epoch})")
+
+
+def _how_to_go_on(result: "TrainResult") -> str:
+    usable = "" if result.best_epoch else "; there are no weights to use before the end of epoch 1"
+    return f"go on with --resume{usable}"
 
 
 def _stopped(result: "TrainResult", *, by: str) -> str:

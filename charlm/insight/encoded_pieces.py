@@ -43,7 +43,7 @@ def part_of(run: LoadedRun, *kinds: type[Part], what: str, wanted: str) -> Part:
                 return part
     raise ConfigError(
         f"{run.path}: its encoder {run.settings['encoder']['type']!r} has no {what}; expected one "
-        f"with {wanted}; choose another run"
+        f"with {wanted}"
     )
 
 

@@ -68,7 +68,7 @@ class RunFacts(JsonResult, ShortRepr):
 
     path: str
     arch: str
-    state: str  # finished, unfinished, or without weights
+    state: str  # as `state_of`
     epoch: int | None  # whose weights these are
     parameters: dict[str, int]  # by part
     n_words: int  # V

@@ -10,7 +10,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.json_results import JsonResult
 from charlm.run.exported_folder import is_exported
-from charlm.run.folder import LOG, MODEL, RUN, RUNS, is_unfinished, load_info
+from charlm.run.folder import LOG, MODEL, RESUME, RUN, RUNS, is_unfinished, load_info
 from charlm.run.which import VARIABLE, last_written, which_run
 from charlm.text.io.lines import read_lines
 
@@ -22,7 +22,7 @@ class KnownRun:
     path: str
     arch: str | None
     n_epochs: int | None
-    state: str  # finished, unfinished, without weights, or what is wrong with it
+    state: str  # finished, as `state_of`, or what is wrong with it
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def _known(run: Path) -> KnownRun:
 
 
 def state_of(run: Path) -> str:
-    """How far a run has come: finished, unfinished, or without weights."""
+    """How far a run has come: finished, unfinished, in its first epoch, or without weights."""
     if not (run / MODEL).is_file():
-        return "without weights"
+        is_begun = (run / RESUME).is_file() and not (run / LOG).is_file()
+        return "in its first epoch" if is_begun else "without weights"
     return "unfinished" if is_unfinished(run) else "finished"

@@ -80,7 +80,7 @@ def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> 
     plan = make_plan(options)
     watcher = LastingWatcher(options.watcher or Silence(), run=plan.folder)
     if options.resume and not plan.stored:
-        watcher.note(f"{plan.folder} holds no run yet: starting one")
+        watcher.note(f"{plan.folder} holds no run yet: starting one of {plan.arch}")
     inventory = inventory_for(plan)
     check_plan(plan, inventory)
     check_batch_size(plan.recipe.batch_size, first.size, is_resumed=plan.stored is not None)

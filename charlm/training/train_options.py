@@ -87,8 +87,8 @@ class TrainOptions:
     max_time: Annotated[
         str | None,
         Opt(
-            "Time after which training stops, such as 90s, 30m or 2h, ready for --resume; a "
-            "speller is trained first, and to its end.",
+            "Time after which training stops, such as 90s (or 90), 30m or 2h, ready for --resume; "
+            "a speller is trained first, and to its end.",
             metavar="TIME",
         ),
     ] = None

@@ -239,7 +239,7 @@ def test_a_model_that_reads_no_morphs_says_what_its_encoder_is(model: Model) -> 
         model.morphs("cat")
     assert str(caught.value) == (
         f"{model.path}: its encoder 'highway' has no part that reads morphs; expected one with "
-        "morph, such as morph-small's; choose another run"
+        "morph, such as morph-small's"
     )
 
 

@@ -36,7 +36,7 @@ def test_the_page_is_named_on_stdout_and_what_it_lacks_on_stderr(
     assert out.read_text().startswith("<!doctype html>\n")
     assert result.stderr.splitlines()[1:] == [
         f"not there: gate between words and characters: {tiny_run}: its encoder 'highway' has no "
-        "gate between words and characters; expected one with gate; choose another run",
+        "gate between words and characters; expected one with gate",
         "not there: perplexities, perplexity by frequency, perplexity by position, hardest and "
         "easiest sentences: need a text; make the report with --data DIR, the corpus directory of "
         "'tiny'",

@@ -196,7 +196,10 @@ def test_a_training_that_ran_out_of_time_says_how_to_go_on(corpus_dir: Path) -> 
     result = runner.invoke(app, [*arguments, "--max-time", "0.000001"])
     assert result.exit_code == 0
     assert result.stdout == "r: stopped by --max-time after 0 epochs and 1 step, 1 s of training\n"
-    assert result.stderr.endswith("go on with --resume\n")
+    assert result.stderr.endswith(
+        "go on with --resume; there are no weights to use before the end of epoch 1\n"
+    )
+    assert "in its first epoch, 0 of 2 epochs\n" in runner.invoke(app, ["info", "r"]).stdout
     more = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", "--resume"])
     assert sum(logged_seconds()) > 2
     told = f"r: finished after 2 epochs, {sum(logged_seconds()):.0f} s of training\nbest valid ppl "

@@ -214,12 +214,12 @@ def test_a_filter_that_is_not_there_is_told_with_how_many_there_are(number: int,
 @pytest.mark.parametrize(
     ("look", "what"),
     [
-        (transform_gates, "no highway layers; expected one with highway;"),
-        (gate_profile, "no gate between words and characters; expected one with gate;"),
-        (filter_matches, "no filters; expected one with char-cnn;"),
+        (transform_gates, "no highway layers; expected one with highway"),
+        (gate_profile, "no gate between words and characters; expected one with gate"),
+        (filter_matches, "no filters; expected one with char-cnn"),
         (
             ngram_map,
-            "no character encoder; expected one with char-cnn, char-lstm or char-ngram;",
+            "no character encoder; expected one with char-cnn, char-lstm or char-ngram",
         ),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_part_that_the_encoder_lacks_is_told_in_one_line(
     assert callable(look)
     with pytest.raises(ConfigError) as caught:
         look(toy({"type": "word", "dim": 2}))
-    expected = f"toy: its encoder 'word' has {what} choose another run"
+    expected = f"toy: its encoder 'word' has {what}"
     assert str(caught.value) == expected
 
 

@@ -45,7 +45,7 @@ def test_a_model_that_was_stopped_is_trained_to_its_end(
     options = {"arch": "word-small", "epochs": 2, "overrides": [*SMALL, "encoder.dim=8"]}
     out = tmp_path / "run"
     charlm.train(data=data, out=out, device="cpu", max_time="0.001s", **options)
-    assert charlm.info(out).state == "without weights"
+    assert charlm.info(out).state == "in its first epoch"
     lessons.trained(out, data=data, **options)
     assert charlm.info(out).state == "finished"
 

@@ -26,7 +26,7 @@ def test_a_run_to_resume_that_is_not_there_is_begun_and_said(
 ) -> None:
     notes: list[str] = []
     train_toy("typo", epochs=1, resume=True, notes=notes)
-    assert notes == [f"{tmp_path / 'typo'} holds no run yet: starting one"]
+    assert notes == [f"{tmp_path / 'typo'} holds no run yet: starting one of char-small"]
 
 
 SAME = (

@@ -18,7 +18,7 @@ function transform(layers) {
   const header = ["gate", ...layers.map(({ layer }) => `layer ${layer}, share of values`)];
   return [
     el("h3", {}, "Transform gate of the highway"),
-    el("p", {}, "A highway layer hands a number on as it is (gate 0), or puts a newly computed one in its place (gate 1). Bars at both ends: some are handed on, others made anew."),
+    el("p", {}, "A highway layer hands a number on as it is (gate 0), or puts a newly computed one in its place (gate 1). Where bars stand at both ends, some are handed on and others made anew."),
     chart("transform", `Histogram of the transform gate. ${stories.join(" ")}`, stories.join(" "), table(header, rows)),
   ];
 }

@@ -24,6 +24,7 @@ from charlm.text.io.overwrite import refuse_overwrite, require_distinct
 from charlm.text.io.paths import make_folder, require_place
 
 PAGE = Path("report.html")
+PAGES = (".html", ".htm", "")  # endings
 SCRIPTS = ("map.js", "page.js", "build.js")
 
 
@@ -86,10 +87,10 @@ def _check(options: ReportOptions) -> None:
         canvas.require_format(_picture_path(options))
         if pictures is not None:
             raise ConfigError("found both --picture and --pictures; expected one of them; give one")
-    elif options.out is not None and Path(options.out).suffix.lower() in canvas.FORMATS:
+    elif options.out is not None and Path(options.out).suffix.lower() not in PAGES:
         raise ConfigError(
-            f"--out {options.out}: names a picture, and a page would be written there; expected "
-            "--picture NAME beside it, or a name that ends with .html"
+            f"--out {options.out}: names no page, and one would be written there; expected a name "
+            "that ends with .html, or beside a picture's --picture NAME"
         )
     elif pictures is not None and Path(pictures).is_file():
         raise ConfigError(f"--pictures {pictures}: is a file; expected a folder, or a new name")

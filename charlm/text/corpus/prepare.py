@@ -300,10 +300,12 @@ def _blocks(
     blocks |= dict(zip(left, cut(raw, list(left.values())), strict=True))
     for split in SPLITS:
         if blocks[split].start == blocks[split].end:
+            kept = cleaned[RAW].n_kept
+            lines = cleaned[RAW].told_drops or (" line" if kept == 1 else " lines")
             raise DataError(
-                f"{_name(options)}: {cleaned[RAW].n_kept}{cleaned[RAW].told_drops or ' lines'} cut "
-                f"{options.split} leave none for {split}; expected one in each split; give more "
-                "text, other shares (--split), or files (--valid, --test)"
+                f"{_name(options)}: {kept}{lines} cut {options.split} leave none for {split}; "
+                "expected a sentence a line, and one in each split; give more lines, other shares "
+                "(--split), or files (--valid, --test)"
             )
     return blocks
 

@@ -263,8 +263,13 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
         ),
         (
             {"out": "a.SVG"},
-            "--out a.SVG: names a picture, and a page would be written there; expected --picture "
-            "NAME beside it, or a name that ends with .html",
+            "--out a.SVG: names no page, and one would be written there; expected a name that ends "
+            "with .html, or beside a picture's --picture NAME",
+        ),
+        (
+            {"out": "a.pdf"},
+            "--out a.pdf: names no page, and one would be written there; expected a name that ends "
+            "with .html, or beside a picture's --picture NAME",
         ),
         (
             {"data_out": "a.tsv"},

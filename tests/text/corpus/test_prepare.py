@@ -244,15 +244,21 @@ def test_a_disk_that_fails_at_any_file_leaves_no_half_corpus(
         (
             "a\nb\n",
             {},
-            "{raw}: 2 lines cut 90,5,5 leave none for train; expected one in each split; give more "
-            "text, other shares (--split), or files (--valid, --test)",
+            "{raw}: 2 lines cut 90,5,5 leave none for train; expected a sentence a line, and one "
+            "in each split; give more lines, other shares (--split), or files (--valid, --test)",
+        ),
+        (
+            "a b c\n",
+            {},
+            "{raw}: 1 line cut 90,5,5 leave none for train; expected a sentence a line, and one in "
+            "each split; give more lines, other shares (--split), or files (--valid, --test)",
         ),
         (
             "a\nb\n\na\n",
             {"dedup": True},
             "{raw}: 2 of 4 lines (1 empty, 1 duplicate) cut 90,5,5 leave none for train; "
-            "expected one in each split; give more text, other shares (--split), or files "
-            "(--valid, --test)",
+            "expected a sentence a line, and one in each split; give more lines, other shares "
+            "(--split), or files (--valid, --test)",
         ),
         ("a\nb\nc\n", {"valid": "empty"}, "{empty}: holds no lines; expected text, one "),
     ],

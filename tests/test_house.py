@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -83,25 +84,29 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
 def node_of(path: Path) -> str:
     """The folder, if it has no rooms; else the file itself."""
     has_rooms = any(path.parent.glob("*/__init__.py"))
     return name_of(path if has_rooms else path.parent)
 
 
-def imported_modules(tree: ast.AST) -> Iterator[str]:
+@cache
+def imported_modules(source: str) -> tuple[str, ...]:
     """Dotted names of all imports; `from charlm import text` gives charlm.text."""
-    for node in ast.walk(tree):
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(names)
 
 
 def upward_imports(source: str, floor: str) -> list[str]:
     """Imports of a file on `floor` from floors that do not stand above it, or do not exist."""
     wrong = []
-    for module in imported_modules(ast.parse(source)):
+    for module in imported_modules(source):
         package, _, rest = module.partition(".")
         target = rest.partition(".")[0]
         if package == "charlm" and (
@@ -118,7 +123,7 @@ def graph_of_imports(node_of: Callable[[Path], str] = node_of) -> dict[str, set[
     for path in FILES:
         if path == HOUSE / "__init__.py":
             continue  # its public names come from every floor
-        for module in imported_modules(ast.parse(path.read_text())):
+        for module in imported_modules(path.read_text()):
             home = homes.get(module) or homes.get(module.rpartition(".")[0])
             if home is not None and node_of(home) != node_of(path):
                 graph.setdefault(node_of(path), set()).add(node_of(home))
@@ -185,9 +190,7 @@ def test_nothing_above_the_torch_line_nor_a_command_imports_torch() -> None:
     direct = [
         name_of(path)
         for path in plain
-        if any(
-            m.partition(".")[0] == "torch" for m in imported_modules(ast.parse(path.read_text()))
-        )
+        if any(m.partition(".")[0] == "torch" for m in imported_modules(path.read_text()))
     ]
     assert direct == []
     rooms = ["charlm.scoring", "charlm.training", "charlm.insight"]  # parents of option files
@@ -268,17 +271,16 @@ def test_the_top_level_holds_nothing_but_what_the_design_names() -> None:
 
 
 def test_nothing_is_read_in_a_way_that_could_execute_a_strangers_code() -> None:
-    trees = {name_of(path): ast.parse(path.read_text()) for path in FILES}
     importing = {
-        name
-        for name, tree in trees.items()
-        if any(module.partition(".")[0] in EXECUTING for module in imported_modules(tree))
+        name_of(path)
+        for path in FILES
+        if any(m.partition(".")[0] in EXECUTING for m in imported_modules(path.read_text()))
     }
     assert importing == {"charlm/text/corpus/ranges.py"}  # between processes of one command
     calls = [
-        (name, ast.unparse(node.func))
-        for name, tree in trees.items()
-        for node in ast.walk(tree)
+        (name_of(path), ast.unparse(node.func))
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in EXECUTING_CALLS
     ]
     assert calls == []

@@ -39,6 +39,7 @@ SIZES = {
     **dict.fromkeys(("dim", "last_dim", "rank"), 16),
     **dict.fromkeys(("letter_dim", "hidden_dim"), 12),
     "buckets": 50,
+    "value": 0.25,  # of a fixed gate
     # Dropping half of 16 numbers would leave too little to learn from.
     **dict.fromkeys(("dropout", "input_dropout", "output_dropout"), 0.1),
 }

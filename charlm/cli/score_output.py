@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from charlm.nbest.metrics.calibration import Calibration
     from charlm.nbest.metrics.rates_report import Rate, RateReport
     from charlm.nbest.metrics.significance import Significance
-    from charlm.nbest.tuning.tuning import Tuned
+    from charlm.nbest.tuning.tuning import Tuned, TunedWeight
     from charlm.scoring.rescoring.explain import Explanation
     from charlm.scoring.rescoring.result import (
         RescoringResult,
@@ -233,17 +233,22 @@ def _weights(result: "ScoreResult | ServeResult") -> Iterator[str]:
         )
 
 
+def _remark(weight: "TunedWeight") -> str:
+    if weight.same_as:
+        return f"always equals {weight.same_as}, whose weight is tuned for both"
+    if not weight.has_effect:
+        return "the same for all hypotheses of a list"
+    if weight.at_border:
+        return "no worse at the end of its range"
+    return "sets the scale" if weight.is_fixed else ""
+
+
 def _tuned(tuned: "Tuned") -> Iterator[str]:
     header = ["feature", "weight", "flat from", "to", ""]
     rows = []
     for each in tuned.details:
-        remark = "sets the scale" if each.is_fixed else ""
-        if not each.has_effect:
-            remark = "the same for all hypotheses of a list"
-        elif each.at_border:
-            remark = "no worse at the end of its range"
         flat = (f"{end:.4g}" for end in (each.flat_low, each.flat_high))
-        rows.append([each.feature, f"{each.weight:g}", *flat, remark])
+        rows.append([each.feature, f"{each.weight:g}", *flat, _remark(each)])
     yield from output.table_lines(rows, header=header)
     held_out = ""
     if tuned.held_out_error is not None:

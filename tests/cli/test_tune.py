@@ -43,6 +43,15 @@ def test_it_tells_the_weights_and_whether_they_pay() -> None:
     assert json.loads(Path("w.json").read_text())["weights"].keys() == {"c2", "nn"}
 
 
+def test_a_column_that_repeats_another_is_told_and_not_tuned() -> None:
+    rows = [line.split("\t") for line in Path("dev.tsv").read_text().splitlines()]
+    table = "".join(f"{id}\t{am}\t{am}\t{text}\n" for id, am, text in rows)
+    Path("twice.tsv").write_text(f"id\tam\tagain\ttext\n{table}")
+    told = call("tune", "twice.tsv", "--refs", "dev.refs", "--folds", "0").stdout.splitlines()
+    (row,) = (line.split(maxsplit=4) for line in told if line.startswith("again "))
+    assert row == ["again", "0", "0", "0", "always equals am, whose weight is tuned for both"]
+
+
 def test_of_bleu_what_is_minimised_is_told() -> None:
     result = call("tune", "dev.tsv", "--refs", "dev.refs", "--folds", "0", "--metric", "bleu")
     assert re.search(r"^tuned on 8 lists: .* % tuned; 1 - bleu\|nrefs:1\|", result.stdout, re.M)

@@ -70,10 +70,17 @@ class Problem:
     def error(self, weights_F: Floats) -> float:
         return float(self.rates(self.sums(self.winners(weights_F))[None])[0])
 
-    def spreads(self) -> Floats:
-        """The standard deviation of each feature within lists, pooled, (F,); 0 if it never varies.
+    def first_equals(self) -> list[int]:
+        """The first feature with the values of each, which is mostly that feature itself, (F,)."""
+        firsts: dict[bytes, int] = {}
+        columns = (column_N.tobytes() for column_N in self.values_NF.T)
+        return [firsts.setdefault(column, index) for index, column in enumerate(columns)]
 
-        This 0 is exact, although the mean of equal numbers is not always equal to them.
+    def spreads(self) -> Floats:
+        """The standard deviation of each feature within lists, pooled, (F,).
+
+        It is 0 if the feature never varies, exactly, although the mean of equal numbers is not
+        always equal to them; and if an earlier feature has the same values.
         """
         sizes_L = np.bincount(self.lists_N)
         means_LF = np.add.reduceat(self.values_NF, self.starts) / sizes_L[:, None]
@@ -81,7 +88,8 @@ class Problem:
         lows_LF = np.minimum.reduceat(self.values_NF, self.starts)
         highs_LF = np.maximum.reduceat(self.values_NF, self.starts)
         spreads_F: Floats = np.sqrt(squares_NF.mean(axis=0))
-        return np.where((highs_LF > lows_LF).any(axis=0), spreads_F, 0.0)
+        is_first_F = np.array(self.first_equals()) == np.arange(len(spreads_F))
+        return np.where((highs_LF > lows_LF).any(axis=0) & is_first_F, spreads_F, 0.0)
 
     def part(self, chosen_L: npt.NDArray[np.bool_]) -> "Problem":
         """The problem with only the chosen lists."""

@@ -37,11 +37,12 @@ class TunedWeight:
     feature: str
     weight: float
     is_fixed: bool  # it sets the scale: only the ratios of weights matter
-    has_effect: bool  # false: the feature is the same for all hypotheses of every list
+    has_effect: bool  # false: all hypotheses of a list have one value, or that of `same_as`
     # Between these the weight can be moved alone while the rate rises by at most 0.1 % absolute.
     flat_low: float
     flat_high: float
     at_border: bool  # the best rate extends to the end of the range: a wider one may be better
+    same_as: str = ""  # an earlier feature with the same values, whose weight is tuned for both
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def tune_weights(
     )
     ranges = parse_ranges(options.ranges)
     start_F, space = _start(problem, names, start=start or {}, ranges=ranges)
-    varies_F = problem.spreads() > 0  # of all hypotheses: contenders may be alone in their lists
+    whole = problem  # a contender may be alone in its list
     problem = contenders(problem, start_F, space=space)
     search = partial(_search, start_F=start_F, space=space, options=options)
     weights_F, n_searches = search(problem)
@@ -120,7 +121,7 @@ def tune_weights(
     origin = Origin(*facts, bool(spelled_by), history, tuple(spelled_by))
     return Tuned(
         weights=Weights(dict(zip(names, weights_F.tolist(), strict=True)), origin),
-        details=_details(problem, weights_F, names=names, space=space, varies_F=varies_F),
+        details=_details(problem, weights_F, names=names, space=space, whole=whole),
         metric=metric.signature,
         n_lists=len(lists),
         n_hypotheses=sum(map(len, statistics)),
@@ -222,9 +223,11 @@ def _details(
     *,
     names: Sequence[str],
     space: Space,
-    varies_F: npt.NDArray[np.bool_],
+    whole: Problem,
 ) -> tuple[TunedWeight, ...]:
-    error = problem.error(weights_F)
+    error, has_effect_F = problem.error(weights_F), (whole.spreads() > 0).tolist()
+    firsts = enumerate(whole.first_equals())
+    same_as = [names[n] if n != index and has_effect_F[n] else "" for index, n in firsts]
     details = []
     for index, (name, weight) in enumerate(zip(names, weights_F.tolist(), strict=True)):
         low = high = weight
@@ -235,11 +238,10 @@ def _details(
             along = profile(problem, weights_F, direction_F=axis_F, space=space)
             low, high = (_moved(weight, scale * t) for t in along.around(error + TOLERANCE))
             at_border = bool((along.edges_E[[0, -1]] == along.around(error)).any())
-        has_effect = bool(varies_F[index])
+        has_effect = has_effect_F[index]
         is_fixed = has_effect and not scale > 0
-        details.append(
-            TunedWeight(name, weight, is_fixed, has_effect, float(low), float(high), at_border)
-        )
+        ends = (float(low), float(high), at_border, same_as[index])
+        details.append(TunedWeight(name, weight, is_fixed, has_effect, *ends))
     return tuple(details)
 
 

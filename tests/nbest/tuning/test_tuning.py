@@ -224,6 +224,23 @@ def test_a_feature_that_varies_has_an_effect_though_one_hypothesis_a_list_can_wi
     assert (am.is_fixed, am.has_effect) == (True, True)
 
 
+def test_of_two_features_with_the_same_values_the_first_is_tuned() -> None:
+    lists, references = hidden()
+    doubled = [
+        replace(
+            nbest,
+            hypotheses=tuple(
+                replace(each, features={**each.features, "again": each.features["lm"]})
+                for each in nbest.hypotheses
+            ),
+        )
+        for nbest in lists
+    ]
+    once, twice = tuned_on(lists, references), tuned_on(doubled, references)
+    assert {**once.weights.values, "again": 0.0} == twice.weights.values
+    assert {each.feature: each.same_as for each in twice.details if each.same_as} == {"again": "lm"}
+
+
 def test_a_feature_that_is_named_twice_has_one_weight() -> None:
     lists, references = hidden()
     once = tuned_on(lists, references, tuned=["am", "lm"])

@@ -37,6 +37,7 @@ def mix(options: MixOptions) -> Results:
     charlm mix exp/first kn5.arpa --data corpus
     charlm mix kn5.arpa release/test/doc.txt --add exp/first --data corpus --bands
     charlm mix own.arpa large.arpa --data corpus --arpa both.arpa
+    charlm mix own.arpa large.arpa --weights 0.6,0.4 --arpa both.arpa
     """
     from charlm.scoring.evaluation.mix import mix as mixed
 
@@ -53,7 +54,9 @@ def _print(result: "Mixture") -> None:
         for each, weight in zip((*result.streams, *mixtures), weights, strict=True)
     ]
     header = ["source", "weight", LEFT_OUT, "ppl"]
-    if not _has_left_out(result):
+    if not result.words:  # nothing was measured
+        header, rows = header[:2], [row[:2] for row in rows[:-1]]
+    elif not _has_left_out(result):
         header, rows = header[:2] + header[3:], [row[:2] + row[3:] for row in rows]
     output.table(rows, header=header)
     if result.bands:
@@ -89,7 +92,11 @@ def _remarks(result: "Mixture") -> list[str]:
     tuned = f"tuned on {result.tuned_on}" if result.tuned_on else "as given"
     signatures = [each for each in result.streams if each.signature]
     return [
-        f"ppl: {len(result.words)} tokens{where}, each </s> one of them",
+        *(
+            [f"ppl: {len(result.words)} tokens{where}, each </s> one of them"]
+            if result.words
+            else []
+        ),
         *([left_out] if _has_left_out(result) else []),
         f"weights: {tuned}",
         *_remarks_on_arpa(result),
@@ -120,7 +127,8 @@ def _remarks_on_arpa(result: "Mixture") -> list[str]:
     if result.arpa is None:
         return []
     sizes = " + ".join(f"{size:,}" for size in result.arpa.sizes)
-    return [f"{result.arpa.path}: {sizes} n-grams, ppl {shown_ppl(result.arpa.ppl)}"]
+    measured = f", ppl {shown_ppl(result.arpa.ppl)}" if result.words else ""
+    return [f"{result.arpa.path}: {sizes} n-grams{measured}"]
 
 
 def _remarks_on_gain(result: "Mixture") -> list[str]:

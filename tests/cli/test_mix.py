@@ -170,9 +170,18 @@ def test_the_examples_in_the_help_work(corpus_dir: Path, tiny_run: Path) -> None
         Path("release", split, "doc.txt").write_text("".join(lines))
     for name in ("own.arpa", "large.arpa"):
         shutil.copy("kn5.arpa", name)
-    example, with_release, to_arpa = re.findall(r"^ *charlm mix (.*)$", mix.__doc__ or "", re.M)
+    examples = re.findall(r"^ *charlm mix (.*)$", mix.__doc__ or "", re.M)
+    example, with_release, to_arpa, by_weights = examples
     assert run_mix(*shlex.split(to_arpa)).exit_code == 0
     assert Path("both.arpa").is_file()
+    lines = run_mix(*shlex.split(by_weights)).stdout.splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["source", "weight"],
+        ["own.arpa", "0.6000"],
+        ["large.arpa", "0.4000"],
+    ]
+    assert lines[4] == "weights: as given"
+    assert re.fullmatch(r"both.arpa: [\d+ ]+ n-grams", lines[5])
     result = run_mix(*shlex.split(with_release), "--device", "cpu")
     assert result.exit_code == 0
     assert "\nthe first token is left out, as the probabilities leave it out; " in result.stdout

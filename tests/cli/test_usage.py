@@ -185,7 +185,7 @@ def test_numbers_between_blanks_are_told_to_be_joined_by_commas(arguments: str, 
         ("ngram -lm a.arpa", "charlm: -lm: expected two dashes, --lm\n"),
         ("ngram --lm a.arpa -debug=2", "charlm: -debug: expected two dashes, --debug\n"),
         ("ngram --lm a.arpa -ppl test.txt", "charlm: -ppl: a text to measure is named without an"),
-        ("ngram --lm a.arpa --mix-lm b.arpa", "charlm: --mix-lm: charlm mix A.arpa B.arpa --text"),
+        ("ngram --lm a.arpa --mix-lm b.arpa", "charlm: --mix-lm: charlm mix A.arpa B.arpa --weigh"),
         ("ngram --train a.txt -order 3 --out b.arpa", "charlm: -order: expected two dashes"),
         (
             "ngram --train a.txt --discount_fallback",

@@ -120,11 +120,12 @@ def mix(options: MixOptions) -> Mixture:
     """Mix streams: files of scores, run directories, ARPA files or KenLM binaries.
 
     Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or a
-    single text. On a single text, and where all streams are files, the weights are tuned on the
-    text that is reported. N-gram models read the text by the rules of the runs beside them and in
-    their vocabulary. Probability that an n-gram model gives to words outside this vocabulary is
-    lost, and such tokens are counted. Without runs, ARPA files may differ in their words: each
-    gives nothing to the words that only others have, as under SRILM's `-mix-lm`.
+    single text; ARPA files that become one by given weights need none. On a single text, and where
+    all streams are files, the weights are tuned on the text that is reported. N-gram models read
+    the text by the rules of the runs beside them and in their vocabulary. Probability that an
+    n-gram model gives to words outside this vocabulary is lost, and such tokens are counted.
+    Without runs, ARPA files may differ in their words: each gives nothing to the words that only
+    others have, as under SRILM's `-mix-lm`.
 
     >>> kn = charlm.ngram_baseline(data="corpus", vocab="exp/first", order=3, out="kn.arpa")
     >>> found = charlm.mix(["exp/first", "kn.arpa"], data="corpus")
@@ -202,7 +203,8 @@ def _write_arpa(mixture: Mixture, models: Iterable[NgramModel], path: str | Path
 def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Path]:
     """The texts that models are to score, the reported one last; empty where all streams are files.
 
-    The text of a file of scores is not named, but models must be given one.
+    The text of a file of scores is not named, but models must be given one, except where ARPA files
+    become one with weights that are given.
     """
     streams, text = options.all_streams, options.text
     data = None if _for_bands_alone(options, kinds) else options.data
@@ -226,10 +228,13 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
         report, tune = options.split or "test", options.tune or "valid"
         splits = (report,) if options.weights else (tune, report)
         return [split_path(data, split) for split in dict.fromkeys(splits)]
+    if text is None and options.weights and options.arpa and not options.out:
+        return []  # one ARPA file of several, unmeasured
     if text is None:
+        unless = ", unless --weights say how to mix ARPA files" if options.arpa else ""
         raise ConfigError(
             f"{models[0]}: a model, and no text to score; expected "
-            f"{'' if files else '--data DIR or '}--text FILE"
+            f"{'' if files else '--data DIR or '}--text FILE{unless}"
         )
     if len(models) > 1 and is_pipe(text):
         raise ConfigError(

@@ -212,7 +212,8 @@ def _of_ngram(
             on_sentence=collector.add,
         )
         collector.close(result, state=STATE)
-    return [replace(scores, n_lacking=_n_lacking(model)) for scores in collector.results]
+    found = collector.results or [WordScores(str(path), (), np.empty(0))]
+    return [replace(scores, n_lacking=_n_lacking(model)) for scores in found]
 
 
 def _of_run(
@@ -236,5 +237,5 @@ def _of_run(
 
 
 def _tell(options: MixOptions, model: str | Path, texts: Sequence[str | Path]) -> None:
-    if options.on_stage is not None:
+    if texts and options.on_stage is not None:
         options.on_stage(f"scoring {' and '.join(map(display_name, texts))} with {model}")

@@ -36,6 +36,12 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         ("xy", {}, "mix: found fewer than two streams; expected two or more; name another"),
         (["run", "lm"], {}, f"run: {NO_TEXT}"),
         (["x", "lm"], {}, "lm: a model, and no text to score; expected --text FILE"),
+        (["lm", "lm"], {"weights": ".5,.5"}, f"lm: {NO_TEXT}"),
+        (
+            ["lm", "lm"],
+            {"arpa": "both"},
+            f"lm: {NO_TEXT}, unless --weights say how to mix ARPA files",
+        ),
         (
             ["x", "y"],
             {"data": "corpus", "bands": True, "split": "valid"},

@@ -61,6 +61,17 @@ def test_an_n_gram_that_one_model_lists_has_the_mixtures_probability_in_the_file
 OTHER = {"zz": 0.25, "<s>": 0, "<unk>": 0.05, "</s>": 0.3, "a": 0.4}
 
 
+def test_weights_that_are_given_need_no_text() -> None:
+    Path("other").write_text(arpa(OTHER, bigrams=f"{math.log10(0.7)}\ta zz"))
+    told: list[str] = []
+    made = mix(["lm", "other"], weights=".3,.7", arpa="both.arpa", on_stage=told.append)
+    mix(["lm", "other"], text="text", weights=".3,.7", arpa="again.arpa")
+    assert Path("both.arpa").read_bytes() == Path("again.arpa").read_bytes()
+    assert made.arpa is not None
+    assert (made.words, made.mixture.ppl, made.arpa.ppl, told) == ((), None, None, [])
+    assert [each.n_lacking for each in made.streams] == [1, 1]
+
+
 @pytest.mark.parametrize("out", [None, "both.arpa"])
 def test_arpa_files_of_different_words_are_mixed_over_all_of_them(out: str | None) -> None:
     Path("other").write_text(arpa(OTHER, bigrams=f"{math.log10(0.7)}\ta zz"))

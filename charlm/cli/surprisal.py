@@ -106,7 +106,7 @@ def _field(value: object) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"  # as R writes them; pandas reads them, too
     if isinstance(value, float):
-        return f"{value:.12g}"
+        return f"{value:.9g}"  # as many digits as tell fp32 numbers apart
     return quoted_field(str(value))
 
 

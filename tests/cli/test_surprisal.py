@@ -44,7 +44,7 @@ def test_the_whole_table_of_one_word(run: Path) -> None:
     word = item.by_model[0].words[0]
     assert result.stdout == (
         "item\tcond\tposition\tword\ttokens\tknown\tlength\tcount\tzipf\tsurprisal\n"
-        f'1\t"x ""y"""\t1\tcat\t1\tTRUE\t3\t4\t{word.zipf:.12g}\t{word.surprisal:.12g}\n'
+        f'1\t"x ""y"""\t1\tcat\t1\tTRUE\t3\t4\t{word.zipf:.9g}\t{word.surprisal:.9g}\n'
     )
 
 

@@ -24,12 +24,14 @@ ESTIMATES = (
 )
 KEPT_WORDS = "--limit-vocab FILE has the words that the model keeps"
 FROM_TEXT = "models are estimated from texts alone: --train TEXT"
-RESCORES = "charlm score LISTS --lm MODEL rescores lists"
+TO_BINARY = "--out MODEL.klm writes KenLM's binary, by its build_binary; ARPA files do as well"
+RESCORES = "charlm score LISTS --lm MODEL --weight kn=1 rescores lists"
 MIXES = "charlm mix A.arpa B.arpa --weights 0.5,0.5 --arpa OUT.arpa mixes models"
 WEIGHTS = "--weights W,W,... has the weights, in the order of the streams"
 OF_TUNE = ("--tuned", "--folds", "--restarts", "--range", "--seed", "--test-refs")
 OF_ESTIMATION = (
-    *("--kndiscount", "--wbdiscount", "--interpolate"),
+    *(f"--{kind}discount{n}" for kind in ("kn", "ukn", "wb") for n in ("", *range(1, 10))),
+    "--interpolate",
     *("--discount_fallback", "--discount-fallback"),
 )
 ESTIMATION = "ngram --train TEXT --order 5 --out MODEL.arpa"
@@ -46,7 +48,7 @@ GUESSED_COMMANDS = {
     **dict.fromkeys(("lattice-tool", "lmrescore", "rnnlmrescore"), LATTICES),
     "nbest-lattice": "score LISTS --model RUN --write confidences",
     "nbest-optimize": "tune LISTS --refs REFS --model RUN --out WEIGHTS",
-    "rescore": "score LISTS --model RUN",
+    "rescore": "score LISTS --model RUN --weight nn=1",
     **dict.fromkeys(("generate", "gen"), "sample --model RUN"),
 }
 # Options that people try and a command does not have, and what there is instead.
@@ -78,7 +80,8 @@ GUESSED_OPTIONS = {
         "--gen": "charlm sample --lm MODEL -n N draws sentences",
         "--rescore": RESCORES,
         "--nbest": RESCORES,
-        "--write-binary": "--out MODEL.klm writes KenLM's binary",
+        "--write-binary": TO_BINARY,
+        "--write-binary-lm": TO_BINARY,
         "--write-lm": "--out FILE writes the model",
         "--arpa": "--out FILE writes the model",
     },

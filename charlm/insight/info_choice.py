@@ -67,6 +67,8 @@ def _known(run: Path) -> KnownRun:
 def state_of(run: Path) -> str:
     """How far a run has come: finished, unfinished, in its first epoch, or without weights."""
     if not (run / MODEL).is_file():
-        is_begun = (run / RESUME).is_file() and not (run / LOG).is_file()
+        log = run / LOG  # empty where a first epoch was resumed
+        has_epochs = log.is_file() and log.stat().st_size > 0
+        is_begun = (run / RESUME).is_file() and not has_epochs
         return "in its first epoch" if is_begun else "without weights"
     return "unfinished" if is_unfinished(run) else "finished"

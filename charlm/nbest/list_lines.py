@@ -107,7 +107,8 @@ class Lines:
         start = self._rules.mark_of(raw, where=place) if self._number == 1 else b""
         self._rules.refuse_nul(raw, where=place)
         text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
-        self._check.refuse_utf8(text, where=place)
+        if not self._check.is_done:
+            self._check.refuse_utf8(text, where=place)
         decoded = self._rules.decoded(text, where=place)
         assert decoded is not None  # invalid lines are errors here
         end = raw[len(start) + len(text) :].decode()

@@ -223,7 +223,7 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     sha256 = sha256_of(folder / MODEL)
     if _identity(folder / MODEL) != before or load_info(folder) != info:
         return load_run(folder, device=device)  # a training has saved better ones meanwhile
-    _check_recorded(sha256, info, path=folder / MODEL)
+    check_recorded(sha256, info, path=folder / MODEL)
     model.to(device or torch.device("cpu")).eval()
     return LoadedRun(
         path=folder,
@@ -235,7 +235,7 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     )
 
 
-def _check_recorded(sha256: str, info: RunInfo, *, path: Path) -> None:
+def check_recorded(sha256: str, info: RunInfo, *, path: Path) -> None:
     """Raise DataError if weights of that hash are not those of which the run keeps a record."""
     recorded = info.weights_sha256
     if recorded is not None and sha256 not in (recorded, info.former_weights_sha256):

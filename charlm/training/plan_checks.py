@@ -4,11 +4,20 @@ Models are built on the meta device here, where an untrusted run that asks for a
 no memory.
 """
 
+from pathlib import Path
+
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
-from charlm.run.folder import MODEL, RESUME, VOCABULARY, is_unfinished, load_info
+from charlm.run.folder import MODEL, RESUME, VOCABULARY, RunInfo, is_unfinished, load_info
 from charlm.run.history import recorded_history
-from charlm.run.stored_weights import LoadedRun, check_header, check_words, load_run, load_words
+from charlm.run.stored_weights import (
+    LoadedRun,
+    check_header,
+    check_recorded,
+    check_words,
+    load_run,
+    load_words,
+)
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.counts import count_file
@@ -61,12 +70,8 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
         )
     if plan.stored and (plan.folder / RESUME).is_file():
         check_header(model, plan.folder / RESUME, prefix="model.")
-        if not (plan.folder / MODEL).is_file() and recorded_history(plan.folder / RESUME):
-            raise DataError(
-                f"{plan.folder / MODEL}: no such file; expected the best weights of the epochs "
-                "that are done, which no other file holds; put it back, or begin again with "
-                "another --out"
-            )
+        if recorded_history(plan.folder / RESUME):
+            _require_best_weights(plan.folder / MODEL, plan.stored)
     elif plan.stored and (plan.folder / MODEL).is_file() and not is_unfinished(plan.folder):
         raise DataError(
             f"{plan.folder / RESUME}: no such file; expected where the training ended, since it "
@@ -75,6 +80,16 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
         )
     if plan.init:
         begin_from(model, inventory, run=initial_run(plan))
+
+
+def _require_best_weights(path: Path, info: RunInfo) -> None:
+    """Raises DataError if the weights that no later epoch may better are not there, or damaged."""
+    if not path.is_file():
+        raise DataError(
+            f"{path}: no such file; expected the best weights of the epochs that are done, which "
+            "no other file holds; put it back, or begin again with another --out"
+        )
+    check_recorded(sha256_of(path), info, path=path)
 
 
 def initial_run(plan: Plan) -> LoadedRun:

@@ -141,6 +141,8 @@ def test_a_run_tells_how_far_it_is(run: Path) -> None:
     (run / "model.safetensors").unlink()
     (run / "log.jsonl").unlink()
     begun = facts_of(run)
+    (run / "log.jsonl").touch()  # as where a first epoch was resumed
+    assert facts_of(run).state == begun.state
     assert (begun.state, begun.epoch, begun.training.n_epochs) == ("in its first epoch", None, 0)
     assert (begun.perplexities, begun.taps, begun.training.tokens_per_second) == ((), {}, None)
     assert begun.weights_sha256 is None

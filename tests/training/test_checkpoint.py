@@ -51,7 +51,6 @@ EXP_AVG = "optimiser.1.exp_avg"
         (position(seconds=-0.5), "seconds is not between 0 and 1.79769e+308"),
         (position(rate=-0.5), "rate is not between 0 and 1e+06"),
         (position(rate=1e7), "rate is not between 0 and 1e+06"),
-        (lambda t, m: m.pop("position"), "'position'"),
         (position(epoch=0), HISTORY),
         (position(epoch=2), HISTORY),
         (position(epoch=-1, history=[]), HISTORY),
@@ -86,6 +85,12 @@ def test_a_checkpoint_that_is_not_of_this_run_is_refused(
         train_toy(epochs=1, resume=True)
     assert str(caught.value).startswith(f"{path}: not a checkpoint of this run ({found}")
     assert str(caught.value).endswith("); it is damaged")
+
+
+def test_a_checkpoint_without_a_position_is_refused(train_toy: TrainToy, tmp_path: Path) -> None:
+    path = damaged(lambda t, m: m.pop("position"), train_toy, tmp_path)
+    with pytest.raises(DataError, match=rf"^{path}: tells no position; the run is damaged$"):
+        train_toy(epochs=1, resume=True)
 
 
 def test_a_machine_without_the_memory_for_it_is_no_damage(

@@ -118,6 +118,20 @@ def test_best_weights_that_are_missing_are_named_and_nothing_is_touched(
     assert sorted((tmp_path / "run").rglob("*")) == before
 
 
+def test_best_weights_that_are_damaged_are_no_beginning(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / MODEL
+    damaged = bytearray(path.read_bytes())
+    damaged[-1] ^= 1
+    path.write_bytes(damaged)
+    before = (tmp_path / "run" / RESUME).read_bytes()
+    with pytest.raises(DataError, match=rf"{path}: sha256 .*; expected .* damaged or changed"):
+        train_toy(epochs=2, resume=True)
+    assert (tmp_path / "run" / RESUME).read_bytes() == before
+
+
 def test_a_link_to_a_folder_in_place_of_the_encoded_text_is_refused(
     train_toy: TrainToy, tmp_path: Path
 ) -> None:

@@ -73,7 +73,7 @@ class Problem:
     def first_equals(self) -> list[int]:
         """The first feature with the values of each, which is mostly that feature itself, (F,)."""
         firsts: dict[bytes, int] = {}
-        columns = (column_N.tobytes() for column_N in self.values_NF.T)
+        columns = ((column_N + 0.0).tobytes() for column_N in self.values_NF.T)  # −0 is 0
         return [firsts.setdefault(column, index) for index, column in enumerate(columns)]
 
     def spreads(self) -> Floats:

@@ -178,6 +178,15 @@ def _start(
         )
     start_F = np.array([start.get(name, 0.0) for name in names])
     start_F[anchor] = start.get(names[anchor], 1.0)
+    for index, first in enumerate(problem.first_equals()):
+        if index != first and spreads_F[first]:  # one weight for both
+            if names[index] in ranges:
+                raise ConfigError(
+                    f"--range {names[index]}: always equals {names[first]}, whose weight is tuned "
+                    f"for both; expected a range of {names[first]}"
+                )
+            start_F[first] += start_F[index]
+            start_F[index] = 0.0
     low_F, high_F = np.array([ranges.get(name, (LOW, HIGH)) for name in names]).T
     for name, value, low, high in zip(names, start_F, low_F, high_F, strict=True):
         if not low <= value <= high and name != names[anchor]:

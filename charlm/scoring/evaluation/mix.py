@@ -231,7 +231,9 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
     if text is None and options.weights and options.arpa and not options.out:
         return []  # one ARPA file of several, unmeasured
     if text is None:
-        unless = ", unless --weights say how to mix ARPA files" if options.arpa else ""
+        unless = ""
+        if options.arpa:
+            unless = ", or no --out" if options.weights else ", or --weights beside --arpa"
         raise ConfigError(
             f"{models[0]}: a model, and no text to score; expected "
             f"{'' if files else '--data DIR or '}--text FILE{unless}"

@@ -119,6 +119,8 @@ class LineRules:
         except UnicodeDecodeError as error:
             if self.invalid == "drop":
                 return None
+            if bytes_in_utf8(raw):
+                raise is_in_utf8(self.encoding, where=where) from None
             name = "UTF-8" if is_utf8(self.encoding) else self.encoding
             raise DataError(
                 f"{where}: invalid {name} (byte 0x{raw[error.start]:02x} at column "
@@ -141,11 +143,18 @@ class EncodingCheck:
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding
-        self._n_bytes = SURE if is_utf8(encoding) else 0  # beyond ASCII, all in valid UTF-8
+        # Beyond ASCII, all in valid UTF-8. Who says that a text is ASCII wants no other bytes.
+        is_idle = is_utf8(encoding) or codecs.lookup(encoding).name == "ascii"
+        self._n_bytes = SURE if is_idle else 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no further line needs a look."""
+        return self._n_bytes >= SURE
 
     def refuse_utf8(self, raw: bytes, *, where: str) -> None:
         """Raises DataError if the lines so far, of which this is the next, are UTF-8."""
-        if self._n_bytes >= SURE or raw.isascii():
+        if self.is_done or raw.isascii():
             return
         n_bytes = bytes_in_utf8(raw)
         self._n_bytes = self._n_bytes + n_bytes if n_bytes else SURE
@@ -242,7 +251,8 @@ def raw_lines(
         line = line.removesuffix(b"\n").removesuffix(b"\r")
         if b"\0" in line and not rules.takes_nul:
             rules.refuse_nul(line, where=f"{name}:{number}")
-        check.refuse_utf8(line, where=f"{name}:{number}")
+        if not check.is_done:
+            check.refuse_utf8(line, where=f"{name}:{number}")
         yield number, line
 
 

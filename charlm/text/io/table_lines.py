@@ -31,11 +31,11 @@ HEADING = re.compile(r"(?! ).{0,40}(?<! )")  # of any column, beside ones called
 ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
 NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
 THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
-# A sentence behind the name of an utterance, as utt-0001 or 1089-134686-0000; where a TAB separates
-# them, the name is whatever has a digit.
-BEHIND_ID = re.compile(r"((?=\S*\d)(?:[^\W_][\w.:]*[-_][\w.:-]+(?=[ \t])|\S+(?=\t)))[ \t]+[^\t]*")
-DATE = re.compile(r"\d{4}-\d\d-\d\d")
-COUNTED = re.compile(r"[^\t]*[^\W\d][^\t]*\t\d+")
+ID = re.compile(r"[^\W_][\w.:-]*", re.ASCII)  # of an utterance, if it has digits enough
+SPEAKER_CHAPTER_LINE = re.compile(r"\d+-\d+-\d{4}")  # ids without a letter, as LibriSpeech's
+DATE = re.compile(r"\d{1,4}[-_.]\w{1,3}[-_.]\d{1,4}(?!\d)")
+LONGEST_ID = 100
+CUT_IDS = "sed 's/^[^[:blank:]]*[[:blank:]]*//' FILE"  # of an empty sentence, too
 
 # A field may be as long as a line; Python's limit, 131,072 characters, is shorter than a chapter.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
@@ -83,7 +83,7 @@ def refuse_csv(
     rest, head = iter(lines), []
     for line in islice(rest, LOOKED_AT):
         head.append(line)
-        if not _has_separator(line[1]) and not _is_row(line[1]):
+        if not (_has_separator(line[1]) or _is_counted(line[1]) or _id_before(line[1])):
             break
     texts = [line for _, line in head]
     refuse_csv_lines(texts, path, expected=expected)
@@ -115,27 +115,48 @@ def refuse_csv_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: str)
 
 def _refuse_rows(lines: Sequence[str], path: str | Path) -> None:
     """Raises DataError for a text whose first lines are sentences behind ids, or counts."""
-    if len(lines) < LEAST_ROWS or not all(map(_is_row, lines)):
+    if len(lines) < LEAST_ROWS:
         return
     begins = f"(begins {lines[0]!r:.40}); expected a sentence a line"
-    if all(map(COUNTED.fullmatch, lines)):
+    if all(map(_is_counted, lines)) and any(map(str.isalpha, "".join(lines))):
         raise DataError(
-            f"{display_name(path)}: looks like counts of n-grams {begins}; models are estimated "
-            "from texts alone"
+            f"{display_name(path)}: looks like counts of n-grams, or sentences with labels "
+            f"{begins}; cut -f1 FILE leaves labels out; of counts no model is made"
         )
-    found = [BEHIND_ID.fullmatch(line) for line in lines]
-    if len({match[1] for match in found if match}) == len(lines):
-        cut = "cut -f2-" if all("\t" in line for line in lines) else "cut -d' ' -f2-"
+    ids = {_id_before(line) for line in lines}
+    if "" not in ids and len(ids) == len(lines) and any(" " in line for line in lines):
         raise DataError(
-            f"{display_name(path)}: looks like sentences behind ids {begins}; {cut} FILE leaves "
-            "the ids out"
+            f"{display_name(path)}: looks like sentences behind ids {begins}; {CUT_IDS} leaves the "
+            "ids out"
         )
 
 
-def _is_row(line: str) -> bool:
-    """Whether a line may be a count, or a sentence behind an id."""
-    behind_id = BEHIND_ID.fullmatch(line) and not DATE.match(line)
-    return bool(behind_id or COUNTED.fullmatch(line))
+def _is_counted(line: str) -> bool:
+    ngram, _, number = line.rpartition("\t")
+    return number.isdecimal() and "\t" not in ngram and not ngram.isspace() and bool(ngram)
+
+
+def _id_before(line: str) -> str:
+    """The name of an utterance that stands before a sentence; "" if there may be none.
+
+    Before a TAB, whatever has a digit is a name. Elsewhere 18-year-old and 1990s are words, and
+    where other words look like a name, too, all are of some code.
+    """
+    word, *rest = line[:MOST_CHARACTERS].split("\t")
+    if len(rest) == 1 and " " not in word and any(map(str.isdigit, word)):
+        return word
+    word, *rest = line[:MOST_CHARACTERS].replace("\t", " ").split(" ")
+    return word if _may_be_id(word) and not any(map(_may_be_id, rest)) else ""
+
+
+def _may_be_id(word: str) -> bool:
+    if len(word) > LONGEST_ID or not ID.fullmatch(word) or DATE.match(word):
+        return False
+    least = 4 if "-" in word or "_" in word else 6
+    has_letter = any(map(str.isalpha, word))
+    return sum(map(str.isdigit, word)) >= least and (
+        has_letter or SPEAKER_CHAPTER_LINE.fullmatch(word) is not None
+    )
 
 
 def csv_hint(line: str) -> str:

@@ -239,6 +239,10 @@ def test_of_two_features_with_the_same_values_the_first_is_tuned() -> None:
     once, twice = tuned_on(lists, references), tuned_on(doubled, references)
     assert {**once.weights.values, "again": 0.0} == twice.weights.values
     assert {each.feature: each.same_as for each in twice.details if each.same_as} == {"again": "lm"}
+    begun = tuned_on(doubled, references, restarts=0, start={"lm": 1.0, "again": 2.0})
+    assert begun.weights == tuned_on(doubled, references, restarts=0, start={"lm": 3.0}).weights
+    with pytest.raises(ConfigError, match=r"^--range again: always equals lm, whose weight is tun"):
+        tuned_on(doubled, references, ranges=["again=0:1"])
 
 
 def test_a_feature_that_is_named_twice_has_one_weight() -> None:

@@ -40,7 +40,12 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         (
             ["lm", "lm"],
             {"arpa": "both"},
-            f"lm: {NO_TEXT}, unless --weights say how to mix ARPA files",
+            f"lm: {NO_TEXT}, or --weights beside --arpa",
+        ),
+        (
+            ["lm", "lm"],
+            {"arpa": "both", "weights": ".5,.5", "out": "scores"},
+            f"lm: {NO_TEXT}, or no --out",
         ),
         (
             ["x", "y"],

@@ -255,3 +255,16 @@ def test_a_text_of_another_encoding_is_read(tmp_path: Path, encoding: str, text:
     path = written(tmp_path / "text", f"{text}\nand {text}\n".encode(encoding))
     read = [line for _, line in read_lines(path, rules=LineRules(encoding=encoding))]
     assert read == [text, f"and {text}"]
+
+
+def test_who_wants_ascii_alone_gets_it_from_utf_8(tmp_path: Path) -> None:
+    rules = LineRules(encoding="ascii", invalid="drop")
+    assert [line for _, line in read_lines(written(tmp_path / "text", CZECH), rules=rules)] == [
+        "now an ASCII line"
+    ]
+
+
+def test_a_line_that_an_encoding_lacks_is_called_utf_8(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", "část\n".encode())
+    with pytest.raises(DataError, match=r"text:1: found UTF-8; expected cp1252, as --encoding"):
+        list(read_lines(path, rules=LineRules(encoding="cp1252")))

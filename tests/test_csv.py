@@ -13,7 +13,7 @@ from charlm.insight.vectors.noisy_words import text_normalisation
 from charlm.insight.vectors.similarity import word_similarity
 from charlm.model.outputs.class_files import read_classes
 from charlm.nbest.unknown_words import unknown_words
-from charlm.text.io.table_lines import refuse_csv
+from charlm.text.io.table_lines import refuse_tables
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 HEADED = "id,text\nu1,the cat sat\nu2,a dog sat\n"
@@ -128,7 +128,7 @@ def test_what_may_be_a_text_is_read(lines: list[str], tiny_run: Path, tmp_path: 
 @pytest.mark.parametrize("line", ["a," * 500_000, "1_" * 500_000, "a 1-" * 250_000])
 def test_a_line_as_long_as_a_book_is_looked_at_once(line: str, tmp_path: Path) -> None:
     # An expression that tries all parts of it would take half an hour.
-    assert list(refuse_csv([(1, line)] * 3, tmp_path)) == [(1, line)] * 3
+    assert list(refuse_tables([(1, line)] * 3, tmp_path)) == [(1, line)] * 3
 
 
 def test_a_training_text_that_is_csv_is_refused(table: Path) -> None:

@@ -31,7 +31,7 @@ from charlm.text.io.table_lines import (
     csv_hint,
     is_csv_header,
     names_columns,
-    refuse_csv_lines,
+    refuse_table_lines,
 )
 
 References = Mapping[str, tuple[str, ...]]
@@ -194,7 +194,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     if marked := _marked_form(full, name=name):
         return marked
     full = [(number, text) for number, text in full if not text.startswith(COMMENT)]
-    refuse_csv_lines([text for _, text in full], name, expected=NO_HEADER)
+    refuse_table_lines([text for _, text in full], name, expected=NO_HEADER)
     if full and all(CTM.fullmatch(text.rstrip(" \t")) for _, text in full):
         raise DataError(
             f"{name}: each line is a word with its times (CTM); expected all words of an utterance "

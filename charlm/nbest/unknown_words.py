@@ -23,7 +23,7 @@ from charlm.text.corpus.spelling_rules import RULES, Remedy, explained
 from charlm.text.corpus.tokens import is_literal_unk
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import CORPUS, split_words
-from charlm.text.io.table_lines import REFERENCES, SENTENCES, names_columns, refuse_csv_lines
+from charlm.text.io.table_lines import REFERENCES, SENTENCES, names_columns, refuse_table_lines
 from charlm.text.vocabulary.vocabulary import Inventory
 
 N_SHOWN = 8
@@ -95,7 +95,7 @@ def _sentences(
         lines: Iterable[tuple[int, str]] = ((line.number, line.text) for line in source.lines)
         form = form_alone(enumerate(head, 1), name=name)
         if form != "csv":
-            refuse_csv_lines(head, path, expected=AGAINST)
+            refuse_table_lines(head, path, expected=AGAINST)
         if form:
             lines = texts_of([*lines], form, name=name)
         yield from (plain_words(text, f"{name}:{number}") for number, text in lines)

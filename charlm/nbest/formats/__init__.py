@@ -41,7 +41,7 @@ from charlm.nbest.list_lines import SAMPLE_BYTES, opened
 from charlm.nbest.policies import is_number
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import split_words
-from charlm.text.io.table_lines import refuse_csv_lines
+from charlm.text.io.table_lines import refuse_table_lines
 
 FORMATS: dict[str, type[Format]] = {
     "kaldi": KaldiFormat,
@@ -127,7 +127,7 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
             )
     if CsvFormat().claims(sample):
         return CsvFormat()
-    refuse_csv_lines(sample.lines, sample.path, expected=LISTS)
+    refuse_table_lines(sample.lines, sample.path, expected=LISTS)
     claiming = [name for name, kind in FORMATS.items() if kind().claims(sample)]
     if likely in claiming:
         return format_of(likely)

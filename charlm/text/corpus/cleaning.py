@@ -28,7 +28,7 @@ from charlm.text.io.lines import (
     is_utf8,
     raw_lines,
 )
-from charlm.text.io.table_lines import LOOKED_AT, refuse_csv_bytes
+from charlm.text.io.table_lines import LOOKED_AT, refuse_table_bytes
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
 DUPLICATE, INVALID = "duplicate", "invalid encoding"
@@ -117,7 +117,7 @@ class Cleaner:
             with open_bytes(path, digest=digest) as file:
                 lines = raw_lines(file, name, rules=self._lines)
                 head = list(islice(lines, LOOKED_AT))
-                refuse_csv_bytes([raw for _, raw in head], path, encoding=self._lines.encoding)
+                refuse_table_bytes([raw for _, raw in head], path, encoding=self._lines.encoding)
                 for number, raw in self._until_full(chain(head, lines)):
                     self._take_bytes(raw, where=f"{name}:{number}")
         sha256 = None if self.has_stopped else digest.hexdigest()

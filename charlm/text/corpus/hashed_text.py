@@ -14,7 +14,7 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import CORPUS, LineRules, read_lines, split_words
-from charlm.text.io.table_lines import refuse_csv
+from charlm.text.io.table_lines import refuse_tables
 
 
 class ReadText:
@@ -47,7 +47,7 @@ class ReadText:
         """
         name = display_name(self.path)
         lines = read_lines(self.path, rules=self.rules)
-        for number, line in refuse_csv(lines, self.path):
+        for number, line in refuse_tables(lines, self.path):
             self._digest.update(line.encode() + b"\n")
             words = self._normalised(line)
             yield without_marks(words, where=f"{name}:{number}")

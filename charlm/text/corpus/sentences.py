@@ -10,7 +10,7 @@ from charlm.text.corpus.split import SPLITS, SUMMARY
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.files import display_name, open_bytes, read_json
 from charlm.text.io.lines import CORPUS, UTF8, read_lines, split_words
-from charlm.text.io.table_lines import LOOKED_AT, MOST_CHARACTERS, refuse_csv_bytes
+from charlm.text.io.table_lines import LOOKED_AT, MOST_CHARACTERS, refuse_table_bytes
 
 # Tokens of a text that are scored together, or one sentence if it is longer: another block, other
 # last bits.
@@ -44,7 +44,7 @@ def split_path(data: str | Path, split: str) -> Path:
         )
     with open_bytes(path) as file:
         head = [file.readline(4 * MOST_CHARACTERS) for _ in range(LOOKED_AT)]
-    refuse_csv_bytes([line.rstrip(b"\r\n") for line in head if line], path, encoding=UTF8)
+    refuse_table_bytes([line.rstrip(b"\r\n") for line in head if line], path, encoding=UTF8)
     return path
 
 

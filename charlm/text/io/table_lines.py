@@ -70,7 +70,7 @@ def _without_marks(name: str) -> str:
     return "".join(each for each in name if unicodedata.category(each)[0] != "M")
 
 
-def refuse_csv(
+def refuse_tables(
     lines: Iterable[tuple[int, str]], path: str | Path, *, expected: str = SENTENCES
 ) -> Iterator[tuple[int, str]]:
     """The numbered lines of a text, unless the first ones are CSV, or as `_refuse_rows`.
@@ -86,12 +86,12 @@ def refuse_csv(
         if not (_has_separator(line[1]) or _is_counted(line[1]) or _id_before(line[1])):
             break
     texts = [line for _, line in head]
-    refuse_csv_lines(texts, path, expected=expected)
+    refuse_table_lines(texts, path, expected=expected)
     _refuse_rows(texts, path)
     yield from chain(head, rest)
 
 
-def refuse_csv_lines(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
+def refuse_table_lines(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
     """Raises DataError for a file that begins as CSV does; of texts, as any table with names."""
     has_names = bool(lines) and names_columns(lines[0][:MOST_CHARACTERS].split("\t"))
     if has_names and expected == SENTENCES:  # elsewhere, columns between TABs are read
@@ -105,11 +105,11 @@ def refuse_csv_lines(lines: Sequence[str], path: str | Path, *, expected: str) -
         )
 
 
-def refuse_csv_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: str) -> None:
-    """`refuse_csv` for a text whose first lines are not decoded yet."""
+def refuse_table_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: str) -> None:
+    """`refuse_tables` for a text whose first lines are not decoded yet."""
     texts = [line[: 4 * MOST_CHARACTERS].decode(encoding, "replace") for line in lines]
     texts[:1] = [text.removeprefix("\ufeff") for text in texts[:1]]
-    refuse_csv_lines(texts, path, expected=SENTENCES)
+    refuse_table_lines(texts, path, expected=SENTENCES)
     _refuse_rows(texts, path)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.io.table_lines import csv_hint, is_csv, may_name_columns, refuse_csv
+from charlm.text.io.table_lines import csv_hint, is_csv, may_name_columns, refuse_tables
 
 TABLES = {
     "names of an id and a text": ["id,text", "u1,the cat, it sat", 'u2,"a cat'],
@@ -47,7 +47,7 @@ def test_text_is_not_taken_for_csv(lines: list[str]) -> None:
 
 def test_csv_is_refused_in_one_line_that_says_what_to_do() -> None:
     with pytest.raises(DataError) as caught:
-        list(refuse_csv(enumerate(["id,text", "u1,the cat"], 1), "a.csv"))
+        list(refuse_tables(enumerate(["id,text", "u1,the cat"], 1), "a.csv"))
     assert str(caught.value) == (
         "a.csv: looks like CSV (begins 'id,text'); expected a sentence a line; save the column "
         "of sentences as a text of its own, without quotes"
@@ -59,12 +59,12 @@ def test_text_without_commas_is_handed_on_at_its_first_line() -> None:
         yield 1, "the cat sat"
         raise AssertionError("read on")
 
-    assert next(refuse_csv(lines(), "-")) == (1, "the cat sat")
+    assert next(refuse_tables(lines(), "-")) == (1, "the cat sat")
 
 
 def test_all_lines_of_a_text_are_handed_on() -> None:
     lines = list(enumerate(["a, b", "c, d", "", "e, f", "g, h", "i, j", "k"], 1))
-    assert list(refuse_csv(lines, "-")) == lines
+    assert list(refuse_tables(lines, "-")) == lines
 
 
 @pytest.mark.parametrize(

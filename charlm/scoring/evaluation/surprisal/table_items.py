@@ -19,7 +19,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
 from charlm.text.io.files import display_name, unpacked_name
 from charlm.text.io.lines import TEXT, LineRules, read_lines
-from charlm.text.io.table_lines import refuse_csv
+from charlm.text.io.table_lines import refuse_tables
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
@@ -120,7 +120,7 @@ def read_items(
 def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
     lines = read_lines(path, rules=rules)
-    for number, line in refuse_csv(lines, path, expected="a sentence a line, or --format csv"):
+    for number, line in refuse_tables(lines, path, expected="a sentence a line, or --format csv"):
         yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line}, is_line=True)
 
 

@@ -27,7 +27,7 @@ from charlm.text.io.paths import is_pipe
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
 
-ENTROPY = "; SRILM's -prune T is --entropy-prune T here"
+ENTROPY = "; SRILM's -prune T is charlm ngram --entropy-prune T"
 
 
 @dataclass(frozen=True)

@@ -340,7 +340,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"train": "t", "prune": ""},
-        r"^--prune '': expected counts from unigrams on, as 0,0,1; SRILM's -prune T is --ent",
+        r"^--prune '': expected counts from unigrams on, as 0,0,1; SRILM's -prune T is charlm n",
     ),
     (
         {"train": "t", "lmplz": sys.executable, "entropy_prune": 1e-8},

@@ -18,7 +18,7 @@ from charlm.json_results import JsonResult
 from charlm.options import keywords, require_data
 from charlm.run.fonts import drawable
 from charlm.short_repr import ShortRepr
-from charlm.text.io.files import write_bytes
+from charlm.text.io.files import unpacked_name, write_bytes
 from charlm.text.io.html_page import html_page, json_block
 from charlm.text.io.overwrite import refuse_overwrite, require_distinct
 from charlm.text.io.paths import make_folder, require_place
@@ -87,7 +87,7 @@ def _check(options: ReportOptions) -> None:
         canvas.require_format(_picture_path(options))
         if pictures is not None:
             raise ConfigError("found both --picture and --pictures; expected one of them; give one")
-    elif options.out is not None and Path(options.out).suffix.lower() not in PAGES:
+    elif options.out is not None and unpacked_name(options.out).suffix.lower() not in PAGES:
         raise ConfigError(
             f"--out {options.out}: names no page, and one would be written there; expected a name "
             "that ends with .html, or beside a picture's --picture NAME"

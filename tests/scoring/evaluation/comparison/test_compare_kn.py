@@ -125,7 +125,11 @@ def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
         ({"order": 0}, "--order 0: expected 1 to 9"),
         ({"order": 10}, "--order 10: expected 1 to 9"),
         ({"samples": 99}, "--samples 99: expected 100 or more"),
-        ({"prune": "0,x"}, "--prune '0,x': expected counts from unigrams on, as 0,0,1"),
+        (
+            {"prune": "0,x"},
+            "--prune '0,x': expected counts from unigrams on, as 0,0,1; SRILM's -prune T is "
+            "charlm ngram --entropy-prune T",
+        ),
         (
             {"prune": "1"},
             "--prune 1: would leave out words of the vocabulary; expected 0 for unigrams, as 0,0,1",

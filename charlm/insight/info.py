@@ -68,7 +68,7 @@ class RunFacts(JsonResult, ShortRepr):
 
     path: str
     arch: str
-    state: str  # as `state_of`
+    state: str  # as `state_of` says
     epoch: int | None  # whose weights these are
     parameters: dict[str, int]  # by part
     n_words: int  # V

@@ -22,7 +22,7 @@ class KnownRun:
     path: str
     arch: str | None
     n_epochs: int | None
-    state: str  # finished, as `state_of`, or what is wrong with it
+    state: str  # as `state_of` says, or what is wrong with it
 
 
 @dataclass(frozen=True)

@@ -6,4 +6,6 @@ cd "$setup_root"
 
 # Two processes with a thread each: more threads than cores make PyTorch many times slower.
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+# Tests start charlm hundreds of times: where this is set, each would compile its files anew.
+unset PYTHONDONTWRITEBYTECODE
 python -m pytest -n 2 --dist worksteal "$@"

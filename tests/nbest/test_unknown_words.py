@@ -13,7 +13,8 @@ from charlm.text.corpus.spelling_rules import RULES, Remedy, explained
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 WORDS = (
-    "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi كتاب ספר בית תל־אביב"
+    "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi كتاب ספר בית תל־אביב "
+    "пʼять oʻzbek"
 )
 
 
@@ -35,6 +36,9 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
         ("İYİ", "dotless i", "iyi"),
         ("cafe\u0301", "Unicode form", "café"),
         ("don\u2019t", "apostrophes", "don't"),
+        ("don\u02bct", "apostrophes", "don't"),
+        ("п'ять", "apostrophes", "п\u02bcять"),
+        ("o\u2018zbek", "apostrophes", "o\u02bbzbek"),
         ("well\u2010known", "hyphens", "well-known"),
         ("תל-אביב", "hyphens", "תל\u05beאביב"),
         ("1,000", "numbers", "N"),

@@ -37,7 +37,9 @@ ODD_CHARACTERS = {
         "|[\xe3\xf0\xf1][\xa1-\xa9\xac\xae-\xb6\xb8\xb9\xbc-\xbf]"
     ),
 }
-APOSTROPHE = re.compile(r"(?<=[^\W\d_])(['\u2019\u2018\u02bc\xb4`])(?=[^\W\d_])")
+# Of keyboards and print, and letters like them: Ukrainian's, Navajo's; Hawaiian's, Uzbek's.
+APOSTROPHES = "'\u2019\u2018\u02bc\u02bb\xb4`"
+APOSTROPHE = re.compile(rf"(?<=[^\W\d_])([{APOSTROPHES}])(?=[^\W\d_])")
 QUOTES = '"\u201c\u201d\u201e\xab\xbb\u2039\u203a'
 SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "DEVANAGARI")
 MIXED_CASE = re.compile(r"[a-z]+[A-Z]{2,}[a-zA-Z]*|[A-Z][a-z]*[a-z][A-Z]{2,}")

@@ -24,14 +24,14 @@ from charlm.text.corpus.normalisation import (
     is_numeral,
     simple_tokens,
 )
-from charlm.text.corpus.oddities import replaced, scripts_of
+from charlm.text.corpus.oddities import APOSTROPHES, replaced, scripts_of
 from charlm.text.corpus.tokens import form_of, is_literal_unk, share, visible
 from charlm.text.io.lines import split_words
 
 # Share of the unknown tokens; if case, numbers or punctuation explain less, it is normal language.
 ENOUGH = 0.05
 ENOUGH_TYPES = 3
-APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
+ANY_APOSTROPHE = re.compile(f"[{APOSTROPHES}]")
 HYPHEN = re.compile(f"[-{HYPHENS}\u2012\u2013\u2212]")
 CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
 # Signs of vowels and stress in Hebrew and Arabic, and the tatweel, which only widens a word.
@@ -76,7 +76,7 @@ RULES: Rules = {
         "prep --unicode NFKC, for both texts",
     ),
     "apostrophes": (
-        lambda word: (APOSTROPHES.sub("'", word), APOSTROPHES.sub("\u2019", word)),
+        lambda word: [ANY_APOSTROPHE.sub(sign, word) for sign in APOSTROPHES],
         "one apostrophe in both texts",
     ),
     "hyphens": (

@@ -9,11 +9,13 @@ from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
 from charlm.text.corpus.labels import is_piece, is_silent, is_word
 from charlm.text.corpus.normalisation import UNSEEN
-from charlm.text.corpus.oddities import APOSTROPHES
+from charlm.text.corpus.oddities import APOSTROPHES, SAME_LETTERS
 from charlm.text.corpus.signs import LEAST_SHARE, uncut_of
 from charlm.text.corpus.tokens import share
 
-ONE_APOSTROPHE = dict.fromkeys(map(ord, APOSTROPHES), "'")
+ONE_OF_EACH = str.maketrans(
+    dict.fromkeys(APOSTROPHES, "'") | {other: letter for letter, other in SAME_LETTERS}
+)
 
 
 def note_differences(
@@ -63,7 +65,7 @@ def _share_uncut(references: References) -> float:
 
 
 def _composed(word: str) -> str:
-    return UNSEEN.sub("", unicodedata.normalize("NFC", word)).translate(ONE_APOSTROPHE)
+    return UNSEEN.sub("", unicodedata.normalize("NFC", word)).translate(ONE_OF_EACH)
 
 
 def _noise_without_reference(lists: Iterable[NbestList], references: References) -> list[str]:

@@ -14,7 +14,7 @@ from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 WORDS = (
     "the cat don't well-known café N нет , . armor bearer naïve ends ışık iyi كتاب ספר בית תל־אביב "
-    "пʼять oʻzbek"
+    "пʼять oʻzbek ești دیگر"
 )
 
 
@@ -48,6 +48,8 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
         ("كِتَـابٌ", "vowel points", "كتاب"),
         ("סֵפֶר", "vowel points", "ספר"),
         ("нeт", "look-alike letters", "нет"),
+        ("e\u015fti", "characters of a letter", "e\u0219ti"),
+        ("د\u064aگر", "characters of a letter", "د\u06ccگر"),
         ("cat,", "punctuation", "cat ,"),
         ("armor-bearer", "compounds", "armor bearer"),
         ("בית\u05beספר", "compounds", "בית ספר"),

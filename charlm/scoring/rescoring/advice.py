@@ -50,8 +50,9 @@ def _on_words(notices: Notices) -> list[str]:
     if notices.n_in_other_characters:
         notes.append(
             f"{notices.n_in_other_characters} words of the first hypotheses differ from their "
-            "references' in Unicode form (NFC, NFD), apostrophe (\u2019, ') or what nobody sees "
-            "(soft hyphens) alone, and count as errors: write both alike"
+            "references' in Unicode form (NFC, NFD), apostrophe (\u2019, '), letters of another "
+            "keyboard (\u0219, \u015f) or what nobody sees (soft hyphens) alone, and count as "
+            "errors: write both alike"
         )
     noise = notices.noise_without_reference
     if noise:

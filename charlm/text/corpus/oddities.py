@@ -40,6 +40,16 @@ ODD_CHARACTERS = {
 # Of keyboards and print, and letters like them: Ukrainian's, Navajo's; Hawaiian's, Uzbek's.
 APOSTROPHES = "'\u2019\u2018\u02bc\u02bb\xb4`"
 APOSTROPHE = re.compile(rf"(?<=[^\W\d_])([{APOSTROPHES}])(?=[^\W\d_])")
+# A letter's two characters: with Romanian's comma or Turkish's cedilla, Persian's and Arabic's.
+SAME_LETTERS = (
+    ("\u0219", "\u015f"),  # s
+    ("\u0218", "\u015e"),
+    ("\u021b", "\u0163"),  # t
+    ("\u021a", "\u0162"),
+    ("\u06cc", "\u064a"),  # yeh
+    ("\u06a9", "\u0643"),  # kaf
+)
+OF_SAME_LETTERS = re.compile(f"[{''.join(map(''.join, SAME_LETTERS))}]")
 QUOTES = '"\u201c\u201d\u201e\xab\xbb\u2039\u203a'
 SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "DEVANAGARI")
 MIXED_CASE = re.compile(r"[a-z]+[A-Z]{2,}[a-zA-Z]*|[A-Z][a-z]*[a-z][A-Z]{2,}")
@@ -77,13 +87,14 @@ class Finding(JsonResult):
 def oddities(types: Iterable[tuple[str, int]], *, unicode: str = "none") -> list[Finding]:
     """What is odd about these words with their counts, the most frequent first.
 
-    Of two habits that mean the same (apostrophes, capital words), the rarer one is the oddity, and
-    only if it is rare: a language may have both. A Unicode form other than NFC is odd unless the
-    words were brought to it.
+    Of two habits that mean the same (apostrophes, characters of a letter), the rarer one is the
+    oddity, and only if it is rare: a language may have both. A Unicode form other than NFC is odd
+    unless the words were brought to it.
     """
     found: dict[str, Finding] = {}
     apostrophes: dict[str, Finding] = {}
     quotes: dict[str, Finding] = {}
+    letters: dict[str, Finding] = {}
 
     def note(table: dict[str, Finding], kind: str, *, word: str, count: int) -> None:
         table.setdefault(kind, Finding(kind)).add(word, count)
@@ -94,6 +105,8 @@ def oddities(types: Iterable[tuple[str, int]], *, unicode: str = "none") -> list
         for sign in {match[1] for match in APOSTROPHE.finditer(word)}:
             note(apostrophes, sign, word=word, count=count)
         if not word.isascii():
+            for letter in {*OF_SAME_LETTERS.findall(word)}:
+                note(letters, letter, word=word, count=count)
             for kind, pattern in ODD_CHARACTERS.items():
                 if pattern.search(word):
                     note(found, kind, word=word, count=count)
@@ -107,6 +120,8 @@ def oddities(types: Iterable[tuple[str, int]], *, unicode: str = "none") -> list
             note(found, "words in capitals", word=word, count=count)
     found |= _rarer("apostrophe {}", apostrophes)
     found |= _rarer("{} quotes", quotes)
+    for pair in SAME_LETTERS:
+        found |= _rarer("letter {}", {c: letters[c] for c in pair if c in letters})
     return sorted(found.values(), key=lambda each: (-each.n_tokens, each.kind))
 
 

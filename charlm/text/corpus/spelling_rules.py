@@ -24,7 +24,7 @@ from charlm.text.corpus.normalisation import (
     is_numeral,
     simple_tokens,
 )
-from charlm.text.corpus.oddities import APOSTROPHES, replaced, scripts_of
+from charlm.text.corpus.oddities import APOSTROPHES, SAME_LETTERS, replaced, scripts_of
 from charlm.text.corpus.tokens import form_of, is_literal_unk, share, visible
 from charlm.text.io.lines import split_words
 
@@ -39,6 +39,7 @@ POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u0
 # Look-alike letters, where a letter of one script has crept into a word of another.
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
+SAME = [str.maketrans({pair[i]: pair[1 - i] for pair in SAME_LETTERS}) for i in (0, 1)]
 UNICODE_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 TURKISH = Normalisation(unicode="none", lower=True, dotless_i=True)
@@ -95,6 +96,10 @@ RULES: Rules = {
         lambda word: [word.translate(table) for table in ALIKE if len(scripts_of(word)) > 1],
         "write each word in one script",
     ),
+    "characters of a letter": (
+        lambda word: [word.translate(table) for table in SAME],
+        "one character for each letter in both texts, as \u0219 for \u015f, \u06cc for \u064a",
+    ),
     "punctuation": (lambda word: [" ".join(simple_tokens(word))], "prep --tokenise simple"),
     "numbers": (  # behind what cuts them off: `1990,`
         lambda word: [" ".join(NUMBER_TOKEN if is_numeral(w) else w for w in split_words(word))],
@@ -118,6 +123,10 @@ LIST_RULES: Rules = {
     "apostrophes": RULES["apostrophes"],
     "unseen characters": (RULES["unseen characters"][0], "taking such characters out"),
     "vowel points": (RULES["vowel points"][0], "taking vowel points out"),
+    "characters of a letter": (
+        RULES["characters of a letter"][0],
+        "writing letters as the model's text does",
+    ),
     "case": (lambda word: [word.lower()], "--lower"),
     "dotless i": (
         RULES["dotless i"][0],
@@ -150,7 +159,7 @@ MANY = 0.25  # of the unknown tokens
 MOST = 0.5  # of them; then one word is enough
 SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
 # Another character for the same letter is never chance.
-SURE |= {"look-alike letters", "ligatures and wide letters"}
+SURE |= {"look-alike letters", "characters of a letter", "ligatures and wide letters"}
 
 
 @dataclass(frozen=True)

@@ -129,16 +129,16 @@ def test_words_that_only_look_like_those_of_the_references_are_counted(tmp_path:
     lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
     lists.write_text(
         "id\tam\ttext\na\t-1\tit\u2019s a cafe\u0301 the\na\t-2\tis\n"
-        "b\t-1\tb\xadb ka\u02bba\nb\t-2\tx\n"
+        "b\t-1\tb\xadb ka\u02bba \u0643\nb\t-2\tx\n"
     )
-    refs.write_text("a it's a caf\xe9 The\nb bb ka'a\n")
+    refs.write_text("a it's a caf\xe9 The\nb bb ka'a \u06a9\n")
     asked = {"refs": refs, "weight": ["am=1"]}
     for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
         told = [each for each in advice.advice_on(result) if "Unicode form" in each]
         assert [each[: each.index(" differ")] for each in told] == [
-            "4 words of the first hypotheses"
+            "5 words of the first hypotheses"
         ]
-    refs.write_text("a it\u2019s a cafe\u0301\nb b\xadb ka\u02bba\n")
+    refs.write_text("a it\u2019s a cafe\u0301\nb b\xadb ka\u02bba \u0643\n")
     assert charlm.score(lists, refs=refs).notices.n_in_other_characters == 0
 
 

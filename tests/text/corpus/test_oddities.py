@@ -34,6 +34,12 @@ def test_of_two_habits_the_seldom_one_is_odd() -> None:
     assert found("_".join(["don't"] * 9 + ["isn\u2019t"] * 3)) == {}
 
 
+def test_of_a_letter_in_two_characters_the_seldom_one_is_odd() -> None:
+    persian, arabic = "\u06cc\u06a9", "\u064a\u0643"
+    assert found("_".join([persian] * 9 + [arabic])) == {"letter \u064a": 1, "letter \u0643": 1}
+    assert found("_".join(["e\u015fti"] * 9 + ["e\u0219ti", persian])) == {"letter \u0219": 1}
+
+
 def test_writings_without_cases_and_their_mixtures_are_not_odd() -> None:
     assert found("東京タワー_ひらがな_می\u200cخواهم_L'été_Ångström_don't_well-known_Âge") == {}
     assert scripts_of("AБ1") == {"LATIN", "CYRILLIC"}

@@ -17,6 +17,7 @@ from charlm.nbest.metrics.resampling import drawn_sums, interval
 Flags = npt.NDArray[np.bool_]
 
 LEAST = -1e300  # replaces −inf: in a draw without that sentence, 0 · −inf would be NaN
+ROUNDING = 1e-9  # share by which a mixture of weight 1 and 1e-13 differs from its only model
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class PairedBootstrap:
         with np.errstate(invalid="ignore"):  # infinity less infinity
             ppl = self._ppls_K[first] - self._ppls_K[second]
             drawn_B = self._ppls_BK[:, first] - self._ppls_BK[:, second]
-        is_better_B = self._ppls_BK[:, first] < self._ppls_BK[:, second]
+        is_better_B = self._ppls_BK[:, first] < self._ppls_BK[:, second] * (1 - ROUNDING)
         first_better = float(is_better_B[~np.isnan(self._ppls_BK[:, first])].mean())
         if not (np.isfinite(ppl) and np.isfinite(drawn_B).all()):
             return Difference(None, None, None, None, None, first_better)

@@ -102,6 +102,13 @@ def test_a_system_does_not_differ_from_itself() -> None:
     }
 
 
+def test_a_system_that_differs_by_rounding_is_better_in_no_draw() -> None:
+    sums, n_tokens = np.array([[-10.0, -20, -30]] * 2), np.array([4, 9, 16])
+    sums[0] += 1e-12
+    drawn = bootstrap(sums, n_tokens, samples=20, seed=1)
+    assert (drawn.difference(0, 1).first_better, drawn.difference(1, 0).first_better) == (0, 0)
+
+
 def test_a_system_that_halves_every_sentences_perplexity_halves_that_of_every_draw() -> None:
     second = np.array([-1.0, -3.0] * 10)
     sums = np.stack([second + math.log10(2), second])

@@ -22,9 +22,13 @@ ENTITY = re.compile(r"&(?:apos|quot|amp|lt|gt|#x?[\da-fA-F]+);|\A(?:apos|quot|am
 TEXT_LINES = "\\tx"
 END_MARKS = ",;?\u060c\u061b\u061f\u0964"
 CLOSERS = "\"'\u201d\u2019)]"
-# More Chinese characters and hiragana, or letters of Thai, Lao, Tibetan, Burmese and Khmer, than a
-# word has.
-UNCUT = re.compile("[\u3041-\u309f\u3400-\u9fff]{12}|[\u0e00-\u109f\u1780-\u17ff]{24}")
+# More Chinese characters and kana, or letters of Thai, Lao, Tibetan, Burmese and Khmer, than a word
+# has. A long word of katakana alone is one, from another language.
+KATAKANA = "\u30a0-\u30ff\uff66-\uff9f"
+UNCUT = re.compile(
+    f"(?=[{KATAKANA}]*[\u3041-\u309f\u3400-\u9fff])[{KATAKANA}\u3041-\u309f\u3400-\u9fff]{{12}}"
+    "|[\u0e00-\u109f\u1780-\u17ff]{24}"
+)
 HAN, SHORT_UNCUT = re.compile(r"\W*([\u3400-\u9fff]+)\W*"), re.compile("[\u3400-\u9fff]{4}")
 MUCH_HAN, LONG_HAN = 0.2, 4  # share of all words that are Chinese; their characters, on average
 # sed would cut bytes where the locale is C, and marks off their letters where it is not.

@@ -69,6 +69,8 @@ def test_wide_blanks_separate_no_words_and_are_told() -> None:
         ("我们明天早上一起去北京看天安门。 好", "我们明天早上一起去北京看"),
         ("วันนี้อากาศดีมากเราไปเดินเล่นกันเถอะ ดี", "วันนี้อากาศด"),
         ("我们昨天喜欢水。 。", "我们昨天喜欢水。"),
+        ("昨日はコンビニでパンを買った 。", "昨日はコンビニでパンを買"),
+        ("昨日はｺﾝﾋﾞﾆで買った物 。", "昨日はｺﾝﾋﾞﾆで買った"),
     ],
 )
 def test_a_text_without_blanks_is_told_what_cuts_it(text: str, shown: str) -> None:

@@ -8,7 +8,15 @@ from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
-from charlm.run.folder import MODEL, RESUME, VOCABULARY, RunInfo, is_unfinished, load_info
+from charlm.run.folder import (
+    CARD,
+    MODEL,
+    RESUME,
+    VOCABULARY,
+    RunInfo,
+    is_unfinished,
+    load_info,
+)
 from charlm.run.history import recorded_history
 from charlm.run.stored_weights import (
     LoadedRun,
@@ -72,14 +80,19 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
         check_header(model, plan.folder / RESUME, prefix="model.")
         if recorded_history(plan.folder / RESUME):
             _require_best_weights(plan.folder / MODEL, plan.stored)
-    elif plan.stored and (plan.folder / MODEL).is_file() and not is_unfinished(plan.folder):
+    elif plan.stored and (plan.folder / MODEL).is_file() and _had_checkpoint(plan.folder):
         raise DataError(
-            f"{plan.folder / RESUME}: no such file; expected where the training ended, since it "
-            "would begin again and write over the finished model; put it back, or begin another "
-            f"run with its weights, --init {plan.folder} --out OTHER"
+            f"{plan.folder / RESUME}: no such file; expected where the training stands, since it "
+            "would begin again and write over the best weights; put it back, or begin another "
+            f"run with them, --init {plan.folder} --out OTHER"
         )
     if plan.init:
         begin_from(model, inventory, run=initial_run(plan))
+
+
+def _had_checkpoint(folder: Path) -> bool:
+    """Whether a run was once saved to go on; a crash in the first epochs comes before that."""
+    return (folder / CARD).is_file() or not is_unfinished(folder)  # the card is written after it
 
 
 def _require_best_weights(path: Path, info: RunInfo) -> None:

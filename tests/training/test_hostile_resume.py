@@ -236,19 +236,20 @@ def test_a_run_that_asks_for_more_than_its_checkpoint_holds_allocates_nothing(
     assert str(caught.value).endswith(", as run.json and vocab.json describe")
 
 
-@pytest.mark.parametrize("epochs", [1, 2])
-def test_a_finished_model_is_not_written_over_where_its_checkpoint_is_missing(
-    epochs: int, train_toy: TrainToy, tmp_path: Path
+@pytest.mark.parametrize(("begun", "epochs"), [(1, 1), (1, 2), (2, 2)])
+def test_best_weights_are_not_written_over_where_the_checkpoint_is_missing(
+    begun: int, epochs: int, train_toy: TrainToy, tmp_path: Path
 ) -> None:
-    train_toy(epochs=1)
-    path = tmp_path / "run" / "resume.safetensors"
+    path = tmp_path / "run" / RESUME
+    result = train_toy(epochs=begun, stop=path.is_file)  # at the end of the first epoch
+    assert (result.is_finished, result.epochs) == (begun == 1, 1)
     path.unlink()
     before = {each: each.read_bytes() for each in (tmp_path / "run").rglob("*") if each.is_file()}
     with pytest.raises(DataError) as caught:
         train_toy(resume=True, epochs=epochs)
     assert str(caught.value) == (
-        f"{path}: no such file; expected where the training ended, since it would begin again and "
-        "write over the finished model; put it back, or begin another run with its weights, "
+        f"{path}: no such file; expected where the training stands, since it would begin again and "
+        "write over the best weights; put it back, or begin another run with them, "
         f"--init {path.parent} --out OTHER"
     )
     after = {each: each.read_bytes() for each in (tmp_path / "run").rglob("*") if each.is_file()}

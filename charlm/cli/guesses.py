@@ -75,6 +75,8 @@ GUESSED_OPTIONS = {
         "--subset": KEPT_WORDS,
         "--limit_vocab_file": KEPT_WORDS,
         "--limit-vocab-file": KEPT_WORDS,
+        "-o": "--order N is the order, --out FILE the model",
+        **dict.fromkeys(("-S", "-T"), "charlm chooses memory and temporary files itself; drop it"),
         "--mix-lm": MIXES,
         "--lambda": MIXES,
         "--gen": "charlm sample --lm MODEL -n N draws sentences",

@@ -174,7 +174,8 @@ def bytes_in_utf8(raw: bytes) -> int:
 def is_in_utf8(encoding: str, *, where: str) -> DataError:
     """The error of UTF-8 where another encoding was said."""
     return DataError(
-        f"{where}: found UTF-8; expected {encoding}, as --encoding says; leave --encoding out"
+        f"{where}: found UTF-8; expected {encoding}, as --encoding says; leave --encoding out, and "
+        f"convert a file that is in {encoding} before it is joined with others"
     )
 
 

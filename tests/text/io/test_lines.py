@@ -237,7 +237,8 @@ def test_utf_8_is_not_read_as_another_encoding(tmp_path: Path, encoding: str) ->
     with pytest.raises(DataError) as caught:
         list(read_lines(path, rules=rules))
     assert str(caught.value) == (
-        f"{path}:1: found UTF-8; expected {encoding}, as --encoding says; leave --encoding out"
+        f"{path}:1: found UTF-8; expected {encoding}, as --encoding says; leave --encoding out, "
+        f"and convert a file that is in {encoding} before it is joined with others"
     )
 
 

@@ -23,6 +23,7 @@ BLANK, SPACE = "", " "
 UNK_OFFSET = -10.0
 # Largest sum of a frame's probabilities: bf16 rounds each by up to 3 %. Pruned frames sum to less.
 MOST = 1.1
+MOST_WEIGHT = 1e5  # infinite ones would give scores of infinity and NaN
 LEAST = -1e30  # log-probability where no word begins so: 0 · −∞ would be NaN
 
 
@@ -42,13 +43,17 @@ class CTCOptions:
         object,
         Opt("A model with states, as charlm.load gives it; None: letters, and no alpha or beta."),
     ] = None
-    alpha: Annotated[float, Opt("Weight of the model's log-probabilities.", least=0)] = 0.5
-    beta: Annotated[float, Opt("Added for each word.")] = 1.5
+    alpha: Annotated[
+        float, Opt("Weight of the model's log-probabilities.", least=0, most=MOST_WEIGHT)
+    ] = 0.5
+    beta: Annotated[float, Opt("Added for each word.", least=-MOST_WEIGHT, most=MOST_WEIGHT)] = 1.5
     unk_offset: Annotated[
         float | None,
         Opt(
             "Added to the log-probability of each unknown word, and more in proportion beyond "
-            "typical_length; -10 if not given, and nothing where the model spells it."
+            "typical_length; -10 if not given, and nothing where the model spells it; -inf: no "
+            "text with an unknown word is likelier than one without.",
+            most=MOST_WEIGHT,
         ),
     ] = None
     typical_length: Annotated[
@@ -272,7 +277,7 @@ class _Search:
                 answers = zip(places, step.log_probs.tolist(), step.known.tolist(), strict=True)
                 for row, (k, log_prob, is_known) in enumerate(answers):
                     before = sources[k].words
-                    offset = 0.0 if is_known else self.options.alpha * self._offset(sources[k])
+                    offset = 0.0 if is_known else self._weighed_offset(sources[k])
                     self._known[texts[k]] = _Words(
                         texts[k],
                         step.state,
@@ -306,6 +311,10 @@ class _Search:
         words that it consists of.
         """
         return self.unk_offset * max(1.0, len(each.letters) / self.options.typical_length)
+
+    def _weighed_offset(self, each: _Beginning) -> float:
+        """The offset in a score; −∞ forbids unknown words at an alpha of 0, too: 0 · −∞ is NaN."""
+        return self._offset(each) * (self.options.alpha if self.unk_offset > -math.inf else 1.0)
 
     def _score(self, each: _Beginning) -> float:
         words = each.words

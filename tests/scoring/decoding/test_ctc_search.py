@@ -114,6 +114,18 @@ def test_long_unknown_words_cost_more(load: Load, typical_length: float, times: 
     assert found.score == pytest.approx(-0.8 + step.log_probs[0] - 3.0 * times + end)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_an_infinite_offset_forbids_unknown_words(load: Load, alpha: float) -> None:
+    log_probs = np.log([[0.1, 0.3, 0.1, 0.5], [0.1, 0.1, 0.1, 0.7]])  # bb, which is unknown
+    options = {"alpha": alpha, "unk_offset": -math.inf, "n_best": 100}
+    found = ctc_beam_search(log_probs, alphabet=ALPHABET, model=load("run"), **options)
+    words = load("run").words
+    for each in found:
+        is_known = all(word in words for word in each.text.split())
+        assert math.isfinite(each.score) if is_known else each.score == -math.inf
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
 def test_no_frames_are_no_words(load: Load) -> None:
     model = load("run")
     (found,) = ctc_beam_search(np.zeros((0, 4)), alphabet=ALPHABET, model=model)
@@ -150,7 +162,8 @@ def test_rounded_and_pruned_frames_are_probabilities_still() -> None:
         ([[0.0] * 4, [0.0]], {}, ConfigError, "log_probs: .*; expected an array of numbers"),
         (frames(2, 1), {"model": "exp/a"}, ConfigError, "model: found str; expected what charlm.l"),
         (torch.zeros(2, 4, requires_grad=True), {}, ConfigError, "log_probs: .*requires grad.*det"),
-        (frames(2, 1), {"beta": math.nan}, ConfigError, "--beta nan: expected a number"),
+        (frames(2, 1), {"beta": math.nan}, ConfigError, "--beta nan: expected -100000 to 1"),
+        (frames(2, 1), {"alpha": math.inf}, ConfigError, "--alpha inf: expected 0 to 100000"),
         (frames(2, 1), {"beam_width": 0}, ConfigError, "--beam-width 0: expected 1 or more"),
     ],
 )

@@ -15,7 +15,7 @@ from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
-from charlm.insight.vectors.taps import Reader
+from charlm.insight.vectors.taps import Reader, Vectors
 from charlm.model.encoders.morph import MorphEncoder
 from charlm.nbest.scorer import WordLogProbs
 from charlm.notebook import table_html
@@ -86,7 +86,7 @@ class Model(LoadedModel):
         ]
 
     def _neighbourhood(self, options: NeighboursOptions) -> Neighbourhood:
-        opened = open_vectors(options, run=self._run).at_one_tap()
+        opened = open_vectors(options, vectors=self._form_vectors).at_one_tap()
         return neighbours_in(opened, options.words, k=options.k)[0]
 
     @checked_call
@@ -101,7 +101,7 @@ class Model(LoadedModel):
         Raises:
             ConfigError: as `charlm.neighbours`.
         """
-        return vectors_in(self._run, [words] if isinstance(words, str) else words, at=at)
+        return vectors_in(self._form_vectors, [words] if isinstance(words, str) else words, at=at)
 
     @checked_call
     def morphs(self, word: str) -> tuple[str, ...]:
@@ -176,6 +176,10 @@ class Model(LoadedModel):
             self._vectors, plan, n=n, batch_size=SampleOptions.batch_size, source=self.path
         )
         return list(drawn)
+
+    @cached_property
+    def _form_vectors(self) -> Vectors:
+        return Vectors(self._run)
 
     @cached_property
     def _vectors(self) -> FormVectors:

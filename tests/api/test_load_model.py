@@ -15,6 +15,7 @@ import charlm
 from charlm.api.loaded_models import SentenceScore
 from charlm.api.trained_model import Model
 from charlm.errors import ConfigError, DataError
+from charlm.insight.vectors import cache
 from charlm.model.build import build_model
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
@@ -303,6 +304,17 @@ def test_an_arpa_file_that_is_not_utf_8_is_to_be_converted(tmp_path: Path) -> No
     arpa.write_bytes(b"\\data\\\nngram 1=1\n\n\\1-grams:\n-1\tcaf\xe9\n\n\\end\\\n")
     with pytest.raises(DataError, match="expected UTF-8 text; convert the file$"):
         charlm.load(arpa)  # which has no --encoding
+
+
+def test_a_second_question_does_not_encode_the_vocabulary_again(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = charlm.load(tiny_run)
+    first = model.neighbours("caat")
+    monkeypatch.setattr(cache, "_blocks", None)
+    assert model.neighbours("caat") == first
+    with pytest.raises(TypeError, match="not callable"):
+        charlm.load(tiny_run).neighbours("caat")
 
 
 def test_neighbours_may_be_spelled_as_in_america(model: Model) -> None:

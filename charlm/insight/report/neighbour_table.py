@@ -10,7 +10,7 @@ from charlm.insight.report.tables import Json, short
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in
-from charlm.insight.vectors.taps import ALL
+from charlm.insight.vectors.taps import ALL, Vectors
 from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.normalisation import is_of_letters
 from charlm.text.corpus.tokens import UNK
@@ -28,7 +28,7 @@ def neighbour_table(subject: Subject) -> Json:
     run, words = subject.run, subject.options.word
     asked = words or chosen_words(run)
     # Words of the vocabulary are normalised already, and need not survive it a second time.
-    opened = open_vectors(VectorsOptions(at=ALL, raw=not words), run=run)
+    opened = open_vectors(VectorsOptions(at=ALL, raw=not words), vectors=Vectors(run))
     hoods = neighbours_in(opened, asked, k=N_NEAREST)
     taps: dict[str, list[Json]] = {}
     for hood in hoods:

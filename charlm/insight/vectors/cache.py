@@ -42,6 +42,12 @@ def unit_vectors(vectors: Vectors, tap: str, *, tell: Tell | None = None) -> Ten
 
     `tell` is called before long work, and about a file that could not be written.
     """
+    if tap not in vectors.units:
+        vectors.units[tap] = _read_or_encoded(vectors, tap, tell=tell)
+    return vectors.units[tap]
+
+
+def _read_or_encoded(vectors: Vectors, tap: str, *, tell: Tell | None) -> Tensor:
     run = vectors.run
     n_words, dim = run.inventory.n_words, vectors.widths[tap]
     if n_words < LEAST_KEPT:

@@ -18,7 +18,7 @@ from charlm.insight.vectors.nn_options import MeasureOptions, VectorsOptions
 from charlm.insight.vectors.search import Search
 from charlm.insight.vectors.taps import Reader, ReadWord, Vectors
 from charlm.options import require_one_stdin, several
-from charlm.run.stored_weights import LoadedRun, load_run
+from charlm.run.stored_weights import load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads
 
@@ -77,9 +77,9 @@ class UnitVectors:
 
 
 def open_vectors(
-    options: VectorsOptions, *, run: LoadedRun | None = None, directed: bool = True
+    options: VectorsOptions, *, vectors: Vectors | None = None, directed: bool = True
 ) -> OpenVectors:
-    """The vectors that a question is about; of a loaded run, if one is given.
+    """The vectors that a question is about; of a run that is loaded, if its vectors are given.
 
     `directed` refuses taps of single numbers, which have no cosine.
 
@@ -87,12 +87,12 @@ def open_vectors(
         ConfigError: no such tap, or one of single numbers.
         DataError: a run that is not what was expected.
     """
-    if run is None:
+    if vectors is None:
         set_threads(options.threads)
         run = load_run(which_run(options.model), device=pick_device(options.device))
-    vectors = Vectors(run)
+        vectors = Vectors(run)
     taps = vectors.taps(options.at, directed=directed)
-    reader = Reader(run, raw=options.raw, lower=options.lower)
+    reader = Reader(vectors.run, raw=options.raw, lower=options.lower)
     return OpenVectors(vectors, taps, reader, options.tell)
 
 

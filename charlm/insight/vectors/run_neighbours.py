@@ -13,8 +13,7 @@ from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import OpenVectors, open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood, asked_words
 from charlm.insight.vectors.nn_options import VectorsOptions
-from charlm.insight.vectors.taps import ReadWord
-from charlm.run.stored_weights import LoadedRun
+from charlm.insight.vectors.taps import ReadWord, Vectors
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -37,16 +36,16 @@ def neighbours_in(
 
 
 def vectors_in(
-    run: LoadedRun, words: Sequence[str], *, at: str | None = None
+    vectors: Vectors, words: Sequence[str], *, at: str | None = None
 ) -> npt.NDArray[np.float32]:
     """The vectors of `words` at a tap of the run's model, a row each.
 
     If a tap does not read spellings, a form outside the vocabulary has the vector of `<unk>`.
     """
-    opened = open_vectors(VectorsOptions(at=at), run=run, directed=False).at_one_tap()
+    opened = open_vectors(VectorsOptions(at=at), vectors=vectors, directed=False).at_one_tap()
     readings = [opened.reader.read(word) for word in asked_words(words)]
     (tap,) = opened.taps
-    return opened.vectors.encoded(readings, taps=[tap])[tap].numpy()
+    return vectors.encoded(readings, taps=[tap])[tap].numpy()
 
 
 def no_answers(readings: Sequence[ReadWord | None], inventory: Inventory) -> set[int]:

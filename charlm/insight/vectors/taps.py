@@ -118,6 +118,7 @@ class Vectors:
         }
         if run.model.output.vector_dim:
             self.widths[OUTPUT] = run.model.output.vector_dim
+        self.units: dict[str, Tensor] = {}  # of all words at a tap, once they were searched
 
     def taps(self, at: Tap = None, *, directed: bool = False) -> list[str]:
         """The chosen taps: names, several separated by commas, or `all` except gates.

@@ -17,6 +17,7 @@ from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.neighbours import neighbours
 from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
+from charlm.insight.vectors.taps import Vectors
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
@@ -74,7 +75,7 @@ def hoods(
     run: LoadedRun, words: str | list[str], *, k: int = 10, **options: object
 ) -> tuple[Neighbourhood, ...]:
     """The neighbours in a run that is loaded already."""
-    opened = open_vectors(VectorsOptions(**options), run=run)  # type: ignore[arg-type]
+    opened = open_vectors(VectorsOptions(**options), vectors=Vectors(run))  # type: ignore[arg-type]
     return neighbours_in(opened, words, k=k)
 
 
@@ -130,15 +131,15 @@ def test_a_tap_of_one_number_has_values_but_no_neighbours(run_of: RunOf) -> None
         "at: 'gate' is one number a form, which has no direction; expected a tap of vectors; "
         "leave it out for the last"
     )
-    assert vectors_in(run, ["ab", "c"], at="gate").tolist() == [[2], [0]]
+    assert vectors_in(Vectors(run), ["ab", "c"], at="gate").tolist() == [[2], [0]]
 
 
 def test_the_last_tap_is_taken_where_none_is_said(run_of: RunOf) -> None:
     run = run_of(LetterCounts())
     (last,) = hoods(run, ["abb"], k=1)
     assert last.tap == "mirrored"
-    assert vectors_in(run, ["abb"]).tolist() == [[2, 1]]
-    assert vectors_in(run, ["abb", "a"], at="counts").tolist() == [[1, 2], [1, 0]]
+    assert vectors_in(Vectors(run), ["abb"]).tolist() == [[2, 1]]
+    assert vectors_in(Vectors(run), ["abb", "a"], at="counts").tolist() == [[1, 2], [1, 0]]
 
 
 def test_several_taps_answer_one_after_the_other(run_of: RunOf) -> None:
@@ -163,7 +164,7 @@ def test_the_output_has_vectors_of_words_alone(run_of: RunOf) -> None:
             run.model.output.words.weight[row] = torch.tensor(direction)  # type: ignore[union-attr]
     (found,) = hoods(run, "b", at="output")
     assert found.nearest == (("ab", HALF), ("ba", 0.0), ("c", 0.0), ("a", 0.0), ("aaab", -1.0))
-    assert vectors_in(run, ["ab"], at="output").tolist() == [[1, 1]]
+    assert vectors_in(Vectors(run), ["ab"], at="output").tolist() == [[1, 1]]
     message = (
         "word 'abb': not in the vocabulary of toy, and 'output' reads no spellings; expected one "
         "of its 8 words, or another tap"
@@ -172,7 +173,7 @@ def test_the_output_has_vectors_of_words_alone(run_of: RunOf) -> None:
         hoods(run, "abb", at="output")
     assert str(caught.value) == message
     with pytest.raises(ConfigError) as caught:
-        vectors_in(run, ["abb"], at="output")
+        vectors_in(Vectors(run), ["abb"], at="output")
     assert str(caught.value) == message
     beside = hoods(run, "abb", at="counts,output")
     assert [len(each.nearest) for each in beside] == [6, 0]
@@ -190,7 +191,7 @@ def test_neighbours_do_not_depend_on_the_sizes_of_blocks(
     monkeypatch.setattr(search, "CANDIDATES_AT_ONCE", 2)
     monkeypatch.setattr(search, "SCORES_AT_ONCE", 8)  # one query at a time
     assert hoods(run, words) == whole
-    assert vectors_in(run, words).shape == (3, 2)
+    assert vectors_in(Vectors(run), words).shape == (3, 2)
 
 
 def test_the_normalisation_of_the_run_is_applied_unless_raw(run_of: RunOf) -> None:

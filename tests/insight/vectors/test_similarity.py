@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.run_neighbours import vectors_in
 from charlm.insight.vectors.similarity import word_similarity
+from charlm.insight.vectors.taps import Vectors
 from charlm.run.stored_weights import load_run
 
 MakeRun = Callable[..., Path]
@@ -48,7 +49,7 @@ def test_rho_is_scipys_of_the_cosines_and_words_may_be_spelled(
     for each in found:
         cosines = []
         for one, other, _ in (*pairs, *spelled):
-            x, y = vectors_in(run, [one, other], at=each.tap).astype(float)
+            x, y = vectors_in(Vectors(run), [one, other], at=each.tap).astype(float)
             cosines.append(x @ y / (x @ x * (y @ y)) ** 0.5)
         scores = [score for *_, score in (*pairs, *spelled)]
         assert (each.n_known, each.n_spelled) == (4, 2)

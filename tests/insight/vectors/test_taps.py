@@ -50,7 +50,7 @@ def test_both_sides_of_a_mixture_have_taps(run_of: RunOf) -> None:
 
 def test_a_word_side_answers_for_words_alone(run_of: RunOf) -> None:
     run = run_of(GATE)
-    both = open_vectors(VectorsOptions(at="word,char-cnn"), run=run)
+    both = open_vectors(VectorsOptions(at="word,char-cnn"), vectors=Vectors(run))
     found = neighbours_in(both, ["cat", "caat"])
     assert [(each.tap, each.word, len(each.nearest)) for each in found] == [
         ("word", "cat", 2),
@@ -60,7 +60,9 @@ def test_a_word_side_answers_for_words_alone(run_of: RunOf) -> None:
     ]
     for at in ("word", "word,output"):
         with pytest.raises(ConfigError) as caught:
-            neighbours_in(open_vectors(VectorsOptions(at=at), run=run), ["cat", "caat"])
+            neighbours_in(
+                open_vectors(VectorsOptions(at=at), vectors=Vectors(run)), ["cat", "caat"]
+            )
         assert str(caught.value) == (
             "word 'caat': not in the vocabulary of toy, and 'word' reads no spellings; expected "
             "one of its 5 words, or another tap"
@@ -68,7 +70,7 @@ def test_a_word_side_answers_for_words_alone(run_of: RunOf) -> None:
 
 
 def test_a_gate_has_the_value_of_unk_for_what_it_cannot_read(run_of: RunOf) -> None:
-    unk, other = vectors_in(run_of(GATE), ["<unk>", "caat"], at="gate").tolist()
+    unk, other = vectors_in(Vectors(run_of(GATE)), ["<unk>", "caat"], at="gate").tolist()
     assert unk == other
 
 
@@ -86,14 +88,16 @@ def test_an_output_tied_to_the_encoder_has_its_vectors(run_of: RunOf) -> None:
     tied = {"type": "composed", "bias": False}
     run = run_of({"type": "word", "dim": 4}, output=tied)
     words = ["cat", "<unk>", "dog"]
-    assert (vectors_in(run, words, at="output") == vectors_in(run, words, at="word")).all()
+    assert (
+        vectors_in(Vectors(run), words, at="output") == vectors_in(Vectors(run), words, at="word")
+    ).all()
 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_a_mixture_has_the_vectors_that_its_components_share(tied: bool, run_of: RunOf) -> None:
     mixture = {"type": "mixture", "components": 2, "tied": tied}
     run = run_of({"type": "word", "dim": 4}, output=mixture)
-    found = vectors_in(run, ["cat", "<unk>"], at="output").tolist()
+    found = vectors_in(Vectors(run), ["cat", "<unk>"], at="output").tolist()
     table = "encoder.table.weight" if tied else "output.words.weight"
     rows = [run.inventory.word_ids[word] for word in ("cat", "<unk>")]
     assert found == run.model.get_parameter(table)[rows].tolist()
@@ -102,7 +106,7 @@ def test_a_mixture_has_the_vectors_that_its_components_share(tied: bool, run_of:
 def test_an_output_without_a_vector_a_word_is_no_tap(run_of: RunOf) -> None:
     run = run_of({"type": "word", "dim": 4}, output={"type": "hierarchical"})
     with pytest.raises(ConfigError, match="^at: found 'output'; expected one of word$"):
-        vectors_in(run, ["cat"], at="output")
+        vectors_in(Vectors(run), ["cat"], at="output")
 
 
 @pytest.mark.parametrize("at", ["", "word,", ["", "word"]])
@@ -122,19 +126,19 @@ def test_a_spelled_unk_is_read_by_its_form(run_of: RunOf) -> None:
 
 def test_a_word_keeps_its_own_row_whatever_is_asked_beside_it(run_of: RunOf) -> None:
     run = run_of(GATE)
-    alone = vectors_in(run, ["dog"], at="gated")
-    beside = vectors_in(run, ["caat", "cats", "dog"], at="gated")
+    alone = vectors_in(Vectors(run), ["dog"], at="gated")
+    beside = vectors_in(Vectors(run), ["caat", "cats", "dog"], at="gated")
     assert beside[2] == pytest.approx(alone[0], abs=1e-6)
     table = run.model.state_dict()["encoder.sides.word.table.weight"]
-    assert vectors_in(run, ["dog"], at="word").tolist() == [table[4].tolist()]
+    assert vectors_in(Vectors(run), ["dog"], at="word").tolist() == [table[4].tolist()]
 
 
 def test_words_that_are_encoded_in_blocks_keep_their_vectors(
     run_of: RunOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, words = run_of(GATE), ["caat", "cats", "dog", "catss"]
-    whole = vectors_in(run, words, at="gated")
+    whole = vectors_in(Vectors(run), words, at="gated")
     monkeypatch.setattr(
         taps, "form_slices", lambda lengths: (slice(n, n + 1) for n in range(len(lengths)))
     )
-    np.testing.assert_allclose(vectors_in(run, words, at="gated"), whole, atol=1e-6)
+    np.testing.assert_allclose(vectors_in(Vectors(run), words, at="gated"), whole, atol=1e-6)

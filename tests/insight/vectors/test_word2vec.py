@@ -9,6 +9,7 @@ import pytest
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.run_neighbours import vectors_in
+from charlm.insight.vectors.taps import Vectors
 from charlm.insight.vectors.word2vec import write_vectors
 from charlm.run.stored_weights import load_run
 
@@ -40,7 +41,7 @@ def test_the_vocabulary_comes_back_in_its_order_bit_by_bit(
     run = load_run(tiny_run)
     assert words == list(run.inventory.words)
     assert words[:2] == ["</s>", "<unk>"]
-    assert rows == pytest.approx(vectors_in(run, words, at=at), abs=1e-6)
+    assert rows == pytest.approx(vectors_in(Vectors(run), words, at=at), abs=1e-6)
     assert written.to_dict() == {
         "file": str(tmp_path / "v.txt"),
         "at": at or "highway",
@@ -71,7 +72,7 @@ def test_given_words_are_written_alone_known_or_spelled(tiny_run: Path, tmp_path
     write_vectors(tmp_path / "v.txt", ["caat", "cat"], model=tiny_run, device="cpu")
     words, rows = as_gensim_reads(tmp_path / "v.txt")
     assert words == ["caat", "cat"]
-    assert rows == pytest.approx(vectors_in(load_run(tiny_run), words), abs=1e-6)
+    assert rows == pytest.approx(vectors_in(Vectors(load_run(tiny_run)), words), abs=1e-6)
 
 
 @pytest.mark.parametrize(

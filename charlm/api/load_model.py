@@ -33,6 +33,10 @@ def load(
     the probability of `<unk>` times that of their spelling, by the run's speller, or by that of the
     run named there: only runs have a speller of their own.
 
+    Threads may share a model, and worker processes may be sent one. Start these by `spawn` or
+    `forkserver`: in a fork of a process whose threads have just ended, MKL's products may wait for
+    a lock that such a thread held.
+
     >>> model = charlm.load("exp/first", device="cpu")
     >>> "cat" in model.words
     True

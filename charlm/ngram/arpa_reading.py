@@ -29,7 +29,8 @@ BLOCK = 1 << 10  # lines parsed at once; their words stay in the cache
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
 IRSTLMS_OWN = b"iARPA"  # its probabilities lack what shorter n-grams add
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
-NEEDS_A_LOOK = re.compile(rb"^[\\\s]", re.MULTILINE)  # a header or, perhaps, an empty line
+# A header or, perhaps, an empty line. Four times as fast as `^` with re.MULTILINE.
+NEEDS_A_LOOK = re.compile(rb"\n[\\\s]")
 LINES = LineRules(longest=1 << 20, mend=SAY_ENCODING)  # no n-gram takes more
 NONE: Log10s = np.empty(0)
 SHOWN = 60  # bytes of a broken line in a message
@@ -123,7 +124,7 @@ class _Reader:
         A header and an empty line do, and a NUL; step by step takes several times as long.
         """
         raw = self.file.peek(1)
-        stop = NEEDS_A_LOOK.search(raw)
+        stop = NEEDS_A_LOOK.search(b"\n" + raw)
         raw = raw[: stop.start() if stop else raw.rfind(b"\n") + 1]
         if b"\0" in raw:
             return []
@@ -220,19 +221,16 @@ class _Reader:
 
     def _parse(self, section: _Section, *, n: int, highest: int) -> None:
         """Add the lines of the block to a section."""
-        fields = [line.split() for line in self.block]
-        is_wrong = [len(each) not in (n + 1, n + 2) for each in fields]
-        self._refuse(np.array(is_wrong), f"a log10 probability, {n} words and perhaps a back-off")
-        probs, *words = zip_longest(*fields, fillvalue=b"0")  # where there is no back-off
+        probs, *words = self._columns(n)
         backoffs = words.pop() if len(words) > n else ()
         log10_probs = self._numbers(probs)
         self._refuse(log10_probs > 0, "a log10 probability, 0 or less")
-        log10_backoffs = self._numbers(backoffs) if backoffs else np.zeros(len(fields))
+        log10_backoffs = self._numbers(backoffs) if backoffs else np.zeros(len(probs))
         if n == highest:
             self._refuse(log10_backoffs != 0, "no back-off in the last order")
         if n == 1:
             self._add_words(words[0])
-        ids = np.empty((len(fields), n), np.int32)
+        ids = np.empty((len(probs), n), np.int32)
         for place, column in enumerate(words):
             found = map(self.word_ids.get, column, repeat(-1))
             ids[:, place] = np.fromiter(found, np.int32, len(column))
@@ -240,6 +238,19 @@ class _Reader:
         section.ids.append(ids)
         section.log10_probs.append(log10_probs)
         section.log10_backoffs.append(log10_backoffs)
+
+    def _columns(self, n: int) -> Sequence[Sequence[bytes]]:
+        """The fields of the block's lines: probabilities, `n` words, back-offs if there are any."""
+        n_lines, width = len(self.block), len(self.block[0].split())
+        # Lines hold no NUL. All have as many fields nearly everywhere: then one split is enough.
+        fields = b" \0 ".join(self.block).split()
+        ends = fields[width :: width + 1]
+        if n < width <= n + 2 and len(fields) == n_lines * (width + 1) - 1 and set(ends) <= {b"\0"}:
+            return [fields[place :: width + 1] for place in range(width)]
+        by_line = [line.split() for line in self.block]
+        is_wrong = [len(each) not in (n + 1, n + 2) for each in by_line]
+        self._refuse(np.array(is_wrong), f"a log10 probability, {n} words and perhaps a back-off")
+        return list(zip_longest(*by_line, fillvalue=b"0"))  # where there is no back-off
 
     def _numbers(self, texts: Sequence[bytes]) -> Log10s:
         """The numbers, −99 and less as −inf."""

@@ -132,6 +132,11 @@ BROKEN = {
         "we know a b\n",
         r":19: found '-0.05\t<s> we know a b'; expected a log10",
     ),
+    "short and long": (
+        "know\t-0.25\n-0.20\tknow </s>\n",
+        "know\n-0.20\tknow </s> a 0\n",
+        r":16: found '-0.20\tknow </s> a 0'; expected a log10 probability, 2 words and perhaps",
+    ),
     "last": ("we know\n", "we know\t-1\n", r":19: found '-0.05\t<s> we know\t-1'; expected no bac"),
     "word": ("we know\t", "we knew\t", r":15: found '-0.30\twe knew\t-0.25'; expected words of th"),
     "twice": ("80\tknow\t", "80\twe\t", r":11: found '-0.80\twe\t-0.1'; expected each word once"),

@@ -35,6 +35,11 @@ def info(options: InfoOptions, *, as_json: bool) -> None:
     charlm info exp/first --verify
     charlm info
     """
+    if options.run is None and not options.verify:
+        from charlm.insight.info_choice import choice  # without torch, which takes two seconds
+
+        _tell_choice(choice(), as_json=as_json)
+        return
     from charlm.insight.info import RunFacts
     from charlm.insight.info import info as facts
     from charlm.run.verification import Verification
@@ -46,8 +51,6 @@ def info(options: InfoOptions, *, as_json: bool) -> None:
         write_facts(_facts(result))
     elif isinstance(result, Verification):
         _tell_verification(result)
-    else:
-        _tell_choice(result)
     if isinstance(result, Verification) and result.misfits:
         names = ", ".join(result.misfits)
         raise DataError(
@@ -148,7 +151,10 @@ def _tell_verification(verification: "Verification") -> None:
     output.table(rows, header=("file", "state", "found"))
 
 
-def _tell_choice(choice: "Choice") -> None:
+def _tell_choice(choice: "Choice", *, as_json: bool) -> None:
+    if as_json:
+        output.write_json(choice.to_dict())
+        return
     output.write(f"{choice.run}: {choice.reason}" if choice.run else choice.reason)
     output.say(
         "score, tune, serve, mix and compare-kn take only runs that are named; export also takes "

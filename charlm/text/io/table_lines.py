@@ -35,6 +35,7 @@ ID = re.compile(r"[^\W_][\w.:-]*", re.ASCII)  # of an utterance, if it has digit
 SPEAKER_CHAPTER_LINE = re.compile(r"\d+-\d+-\d{4}")  # ids without a letter, as LibriSpeech's
 DATE = re.compile(r"\d{1,4}[-_.]\w{1,3}[-_.]\d{1,4}(?!\d)")
 LONGEST_ID = 100
+NEEDS_QUOTES = re.compile('["\t\n\r]')
 CUT_IDS = "sed 's/^[^[:blank:]]*[[:blank:]]*//' FILE"  # of an empty sentence, too
 
 # A field may be as long as a line; Python's limit, 131,072 characters, is shorter than a chapter.
@@ -43,7 +44,7 @@ csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
 
 def quoted_field(text: str) -> str:
     """A field of a table, quoted where R and pandas would misread it."""
-    if any(mark in text for mark in '"\t\n\r'):
+    if NEEDS_QUOTES.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text
 

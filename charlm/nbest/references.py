@@ -107,11 +107,11 @@ def read_references(
         found[id] = _words(text, f"{name}:{number}", notices=notices)
         if form in NIST:
             notices.n_optional += sum(map(bool, map(OPTIONAL.fullmatch, found[id])))
-        if form in NIST and ALTERNATIVES.issubset(found[id]):
-            raise DataError(
-                f"{name}:{number}: {shown(text.strip())}; expected one text, and no alternatives; "
-                "write one"
-            )
+            if ALTERNATIVES.issubset(found[id]):
+                raise DataError(
+                    f"{name}:{number}: {shown(text.strip())}; expected one text, and no "
+                    "alternatives; write one"
+                )
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
     notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))

@@ -234,7 +234,7 @@ class _Reader:
         for place, column in enumerate(words):
             found = map(self.word_ids.get, column, repeat(-1))
             ids[:, place] = np.fromiter(found, np.int32, len(column))
-        self._refuse(ids.min(axis=1, initial=0) < 0, "words of the 1-grams")
+        self._refuse(ids.min(axis=1) < 0, "words of the 1-grams")
         section.ids.append(ids)
         section.log10_probs.append(log10_probs)
         section.log10_backoffs.append(log10_backoffs)

@@ -234,7 +234,6 @@ class _Search:
             ExpandedArc(source.number, pair.number, number, answers)
             for pair in self.kept
             for source, number, answers in pair.arrivals
-            if source.number >= 0
         ]
         useful = useful_nodes(arcs, self.ends)
         renamed = {number: new for new, number in enumerate(sorted(useful))}

@@ -405,4 +405,4 @@ def replaced(
             end = stop
     rest = [f"{name}={value}" for name, value in changes.items() if name not in fields.spans]
     line = "".join((*pieces, text[end:]))
-    return " ".join((line, *rest)) if add and rest else line
+    return " ".join((line, *rest)) if add else line

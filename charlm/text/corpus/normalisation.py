@@ -172,7 +172,7 @@ class Normalisation:
     @property
     def reads_phrases(self) -> bool:
         """Whether a word may be read differently for the words beside it."""
-        return bool(self.map) and self._phrases.has_phrases
+        return self._phrases.has_phrases
 
     @property
     def leaves_words(self) -> bool:
@@ -221,7 +221,7 @@ class Normalisation:
     def _without_ignored(self, token: str) -> str:
         """A token without invisible characters, unless it would then look like a mark."""
         seen = IGNORED_MARKS.sub("", token)
-        return token if seen == token or is_mark(seen) else self.compose(seen)
+        return token if is_mark(seen) else self.compose(seen)
 
 
 def _is_pair_of_texts(value: object) -> bool:

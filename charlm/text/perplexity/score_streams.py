@@ -107,8 +107,6 @@ def _reader_of(line: str) -> Callable[..., Tokens] | None:
 
 def _is_jsonl(line: str) -> bool:
     """Whether a line is an object of ours; the text of a sentence can begin with `{`, too."""
-    if not line.startswith("{"):
-        return False
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

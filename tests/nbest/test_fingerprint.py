@@ -65,6 +65,7 @@ def test_a_fingerprint_comes_back_from_json_and_anything_else_does_not() -> None
     assert len(found.smallest) == 64
     assert Fingerprint.parse(found.to_dict()) == found
     assert Fingerprint.parse({"n": 1, "sha256": 2, "smallest": ""}) is None
+    assert Fingerprint.parse({"n": "1", "sha256": "", "smallest": ""}) is None
     assert Fingerprint.parse([]) is None
 
 

@@ -20,6 +20,7 @@ from charlm.nbest.recordings import recording_by
         ("AaronHuey_2010X-0000123-0000456", "AaronHuey_2010X"),  # TED-LIUM
         ("sw_4390_A-9.34-15.2", "sw_4390_A"),  # a CTM's times
         ("talk-9.30-15.75", "talk"),  # seconds, of different widths
+        ("talk-9.30-15", "talk-9.30"),  # not seconds
         ("book_0012_0012", "book_0012"),  # an end that is no later than the start is no time
         ("utt7", "utt7"),
         ("0007", "0007"),

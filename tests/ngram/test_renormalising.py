@@ -252,6 +252,14 @@ def test_ngrams_in_a_context_that_never_comes_stay(tmp_path: Path) -> None:
     assert entropy_pruned(read_arpa(path), 1e-3).sizes[1:] == (3, 1, 0)
 
 
+def test_a_threshold_of_0_keeps_n_grams_that_are_worth_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.arpa"
+    words = {("<s>",): (0.0, 1.0), ("a",): (0.25, 1.0), ("b",): (0.25, 1.0), ("</s>",): (0.5, 1.0)}
+    path.write_text(arpa(words | {("a", "a"): (0.25, 1.0)}))
+    model = read_arpa(path)
+    assert [entropy_pruned(model, threshold).sizes[1] for threshold in (0.0, 1e-9)] == [1, 0]
+
+
 def read_over(words: tuple[str, ...], model: BackoffModel, tmp_path: Path) -> BackoffModel:
     """The model as read from its file, with these words."""
     write_arpa(model, tmp_path / "own.arpa")

@@ -113,6 +113,7 @@ def test_a_number_among_symbols_is_a_word(read: Read, text: str) -> None:
         ("u\n0 1 5 a 1,2\n0 1 x a\n1\n\n", ":3: label 'x'; expected a whole number before words"),
         ("u\n0 1 a nan,2\n0 1 b 1,2\n0 1 c\n1\n\n", r":2: weight 'nan,2'; expected graph"),
         ("u\n0 1 a 1e31,2\n1\n\n", r":2: weight '1e31,2'; expected costs below 1e30"),
+        ("u\n0 1 a\n1 -inf,2\n\n", r":3: weight '-inf,2'; expected costs below 1e30"),
         ("u\n0 1 a inf,2\n1\n\n", r":2: an infinite cost; expected finite ones on arcs"),
         ("u\n0 1 a\n1\n1 2,3\n\n", ":4: state 1 is final for the second time"),
     ],

@@ -163,6 +163,8 @@ def test_the_narrowest_beam_leaves_a_path(
 ) -> None:
     found = rescored(read(random_lattice(seed))[0], scorer, beam=1e-12, max_pairs=1)
     assert len(found.nbest.hypotheses) >= 1
+    going_on = {arc.source for arc in found.expanded.arcs} | found.expanded.ends.keys()
+    assert going_on == set(range(len(found.expanded.nodes)))
 
 
 @pytest.mark.parametrize("n_arcs", [1, 40, 1 << 20])  # of those that are asked together

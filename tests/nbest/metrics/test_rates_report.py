@@ -94,6 +94,7 @@ def test_lists_that_leave_nothing_to_gain_have_no_share_of_it() -> None:
     lists = [NbestList("u", (Hypothesis(("a",), {}, "x:1"),))]
     result = report(lists, [Rescored(lists[0])], references={"u": ("a",)}, metric=WordErrorRate())
     assert (result.recovered, result.share_of_lists) == (None, None)
+    assert result.share_of_lists_in_first is None
     assert not result.is_limited_by_lists
 
 

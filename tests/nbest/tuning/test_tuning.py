@@ -193,7 +193,7 @@ def test_lists_may_differ_only_in_features_that_are_not_tuned() -> None:
     assert tuned_on([bare, *others], references, tuned="am,lm").error == 0.0
 
 
-def test_an_interval_is_found_for_a_feature_of_any_unit() -> None:
+def test_an_interval_is_found_for_a_feature_of_any_unit_and_sign() -> None:
     lists, references = hidden()
     larger = [
         replace(
@@ -205,7 +205,8 @@ def test_an_interval_is_found_for_a_feature_of_any_unit() -> None:
         )
         for nbest in lists
     ]
-    for found in (tuned_on(lists, references), tuned_on(larger, references)):
+    for texts in ((lists, references), (larger, references), hidden(ratio=-3)):
+        found = tuned_on(*texts)
         (lm,) = (each for each in found.details if each.feature == "lm")
         assert lm.flat_low < lm.weight < lm.flat_high
 

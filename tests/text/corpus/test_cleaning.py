@@ -193,6 +193,7 @@ def test_lines_with_what_belongs_to_no_word_are_dropped_by_kind(tmp_path: Path) 
     [
         (b"b\0", "found a NUL byte; expected text, not a binary file; --invalid replace or drop"),
         (b"be\xc2\xadd", "found a soft hyphen (U+00AD) at character 3; expected text; --invalid"),
+        (b"b\xc2\x85", "found a control character (U+0085) at character 2; expected text; --inv"),
         (b"b\x07", "found a control character (U+0007) at character 2; expected text; --invalid"),
     ],
 )

@@ -73,6 +73,7 @@ def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) 
         ("🇩🇪🇫🇷!", "🇩🇪 🇫🇷 !"),
         ("🏴\U000e0067\U000e0062\U000e007f!", "🏴\U000e0067\U000e0062\U000e007f !"),
         ("x²", "x²"),
+        ("a\u2060b <un\u2060k>", "ab < un k >"),  # no mark comes to light
     ],
 )
 def test_simple_splits_punctuation_off_and_leaves_words_whole(line: str, tokens: str) -> None:

@@ -109,6 +109,7 @@ def test_words_that_hold_what_sentencepiece_marks_with_are_segmented_like_others
     model = morphs_of("sentencepiece:99", {"<unk>s": 5, "a\u2581b": 5, "\u2585c": 2, "c": 2})
     for word, morphs in model.segmentations.items():
         assert "".join(morphs) == word
+    assert "<unk>" not in model.morphs
     assert model.ids("\u2585c")[0] == 1  # a block character that it reserves: the unknown morph
 
 

@@ -144,16 +144,20 @@ def deduplicated(item: Rescored, dedup: Dedup) -> Rescored:
     """The list with hypotheses of the same words grouped together, the best of each group first.
 
     Several derivations or alignments of the same words each keep their line and features, but share
-    one total: the largest, or log Σ exp(total), since probabilities add up over derivations. The
-    sum has this meaning only if the weights are as large as in decoding. Ties are broken as before.
+    one total: the largest, or log Σ exp(scale·total) / scale, since probabilities add up over
+    derivations: of tuned weights only the ratios have a meaning, and the scale makes the totals
+    logarithms of posteriors. At 0 the most frequent words win. Ties are broken as before.
     """
+    scale = max(item.sureness.scale, 1 / LARGEST)
     groups: dict[tuple[str, ...], list[int]] = {}
     for index in item.ranking:
         groups.setdefault(item.nbest.hypotheses[index].words, []).append(index)
     totals = list(item.totals)
     for members in groups.values():
         own = [item.totals[index] for index in members]
-        common = float(np.logaddexp.reduce(own)) if dedup == "sum" else max(own)
+        common = max(own)
+        if dedup == "sum":  # a text that comes once keeps its total to the bit
+            common += float(np.logaddexp.reduce(scale * (np.array(own) - common))) / scale
         for index in members:
             totals[index] = common
     ranked = sorted(groups.values(), key=lambda members: -totals[members[0]])

@@ -5,17 +5,19 @@ import math
 
 import pytest
 
-from charlm.nbest.hypotheses import Dedup, Hypothesis, NbestList, Rescored
+from charlm.nbest.confidences import posteriors
+from charlm.nbest.hypotheses import Dedup, Hypothesis, NbestList, Rescored, Sureness
 from charlm.nbest.output_layouts import write_nbest
 from charlm.nbest.weights import deduplicated
 
 TEXTS = ("a", "b", "a", "c", "a b")
 
 
-def ranked(*totals: float) -> Rescored:
+def ranked(*totals: float, scale: float = 1.0) -> Rescored:
     hypotheses = tuple(Hypothesis(tuple(text.split()), {}, "f:1") for text in TEXTS)
     order = sorted(range(len(totals)), key=lambda index: -totals[index])
-    return Rescored(NbestList("u", hypotheses), (), totals, tuple(order))
+    sureness = Sureness(scale)
+    return Rescored(NbestList("u", hypotheses), (), totals, tuple(order), sureness=sureness)
 
 
 def test_a_sum_may_win_that_no_part_of_it_would() -> None:
@@ -39,6 +41,21 @@ def test_the_largest_alone_moves_the_others_behind_it_and_no_winner() -> None:
 def test_totals_far_below_zero_add_up_without_vanishing() -> None:
     found = deduplicated(ranked(-5000.0, -5001.0, -5000.0, -5002.0, -5003.0), "sum")
     assert found.totals[0] == pytest.approx(-5000 + math.log(2))
+
+
+@pytest.mark.parametrize(("scale", "winner"), [(0.0, 0), (0.5, 0), (2.0, 0), (3.0, 1), (1e30, 1)])
+def test_a_sum_is_of_posteriors_and_the_more_sure_they_are_the_less_copies_count(
+    scale: float, winner: int
+) -> None:
+    plain = ranked(-1.25, -1.0, -1.25, -9.0, -8.0, scale=scale)  # 2 · exp(−scale / 4) against 1
+    found = deduplicated(plain, "sum")
+    assert found.order[0] == winner
+    assert found.totals[1] == -1.0
+    if scale:
+        apart = posteriors(plain)
+        apart[0] += apart[2]
+        apart[2] = 0
+        assert posteriors(found) == pytest.approx(apart)
 
 
 @pytest.mark.parametrize("dedup", ["sum", "max"])

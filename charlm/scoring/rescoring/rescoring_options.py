@@ -381,17 +381,19 @@ class OutputOptions(RescoringOptions):
         Dedup,
         Opt(
             "How hypotheses with the same words are ranked: each for itself (none), or together by "
-            "log \u03a3 exp of their totals (sum) or by the largest of them (max). The best one "
-            "represents them with its own features; the lines of the others are kept, after it "
-            "where ranked, but nbest leaves them out. tune goes by the largest.",
+            "log \u03a3 exp of their totals, each times the posterior scale (sum), or by the "
+            "largest of them (max). The best one represents them with its own features; the lines "
+            "of the others are kept, after it where ranked, but nbest leaves them out. tune goes "
+            "by the largest.",
             "Output",
         ),
     ] = "none"
     posterior_scale: Annotated[
         float | None,
         Opt(
-            "Number by which totals are multiplied for posteriors and confidences: a small one "
-            "makes them less sure. If not given: that of --weights, which tune fits, else 1.",
+            "Number by which totals are multiplied for posteriors, confidences and --dedup sum: a "
+            "small one makes them less sure. If not given: that of --weights, which tune fits, "
+            "else 1.",
             "Output",
             least=0,
             most=LARGEST,
@@ -411,10 +413,11 @@ class OutputOptions(RescoringOptions):
 
     def require_use(self) -> None:
         """Raises ConfigError for `sort` without lists, or a scale without posteriors."""
-        if self.posterior_scale is not None and self.write not in POSTERIORS:
+        has_posteriors = self.write in POSTERIORS or self.dedup == "sum"
+        if self.posterior_scale is not None and not has_posteriors:
             raise ConfigError(
                 f"--posterior-scale {self.posterior_scale:g}: --write {self.write} has no "
-                f"posteriors; expected one of {', '.join(POSTERIORS)}; drop one of them"
+                f"posteriors; expected one of {', '.join(POSTERIORS)}, or --dedup sum; drop it"
             )
         if self.sort and self.write not in LISTS:
             raise ConfigError(

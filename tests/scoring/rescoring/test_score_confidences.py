@@ -112,6 +112,23 @@ def test_of_hypotheses_that_are_ranked_together_the_sum_counts(lists: Path) -> N
     lists.write_text(f"id\tam\ttext\nu\t0\ta\nu\t{-LN2}\tb\nu\t{-2 * LN2}\ta\n")
     shares = [table(lists, dedup=dedup)[0][0][3] for dedup in ("none", "sum", "max")]
     assert shares == ["0.714286", "0.714286", "0.666667"]
+    sure = [table(lists, dedup=dedup, posterior_scale=2.0)[0][0][3] for dedup in ("none", "sum")]
+    assert sure == ["0.809524", "0.809524"]  # 17/21
+
+
+def test_a_sum_takes_the_scale_whatever_is_written(lists: Path) -> None:
+    lists.write_text(f"id\tam\ttext\nu\t0\ta\nu\t{-0.4 * LN2}\tb\nu\t{-0.4 * LN2}\tb\n")
+    best: list[str] = []
+    for scale in (None, 3.0):
+        charlm.score(
+            lists,
+            weight="am=1",
+            dedup="sum",
+            posterior_scale=scale,
+            write="text",
+            out=best.append,
+        )
+    assert best == ["b\n", "a\n"]
 
 
 def test_confidences_of_lattices_are_those_of_their_best_paths(

@@ -35,14 +35,14 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
-def number(text: str, where: str) -> float:
+def number(text: str, where: str, *, remedy: str = "") -> float:
     """The number in a field; NaN and infinity are left to `with_finite_features`.
 
     Raises:
-        DataError: no number; the message begins with `where`.
+        DataError: no number; the message begins with `where` and ends with `remedy`.
     """
     if not is_number(text):
-        raise DataError(f"{where}: found {text[:40]!r}; expected a number")
+        raise DataError(f"{where}: found {text[:40]!r}; expected a number{remedy}")
     return float(text)
 
 

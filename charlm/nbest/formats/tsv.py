@@ -38,6 +38,7 @@ from charlm.text.io.table_lines import (
 ROLES = (IDS, TEXTS, REFERENCES, ("rank",), ("recording",))
 COUNTS = ("word", "words")  # a number if another column is the text
 SKIPPED = "-"  # names a column without meaning; pandas leaves its index column without a name
+NO_FEATURE = f"; if this is no feature, --columns gives it the name {SKIPPED}"
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # nats per unit
 MISSING = ("NA", "")  # how R and pandas write missing values
 RANK = re.compile("[0-9]{1,9}")
@@ -217,7 +218,8 @@ def _row(line: Line, fields: Fields, cells: _Cells) -> Row:
         said["id"],
         plain_words(said["text"], line.place),
         {
-            name: nats * number(fields[column].strip(" "), f"{line.place}: column {name!r}")
+            name: nats
+            * number(fields[column].strip(" "), f"{line.place}: column {name!r}", remedy=NO_FEATURE)
             for column, name, nats in columns.features
             if fields[column] not in MISSING
         },

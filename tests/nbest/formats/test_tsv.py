@@ -234,7 +234,8 @@ def test_rows_of_a_list_that_say_different_things_of_it_are_refused(column: str,
             "u\t-1\ta\nu\tx\tb\n",
             {},
             DataError,
-            "a.list:2: column 'c2': found 'x'; expected a number",
+            "a.list:2: column 'c2': found 'x'; expected a number; if this is no feature, --columns "
+            "gives it the name -",
         ),
         (
             "u\t1_0\ta\n",

@@ -61,15 +61,18 @@ def _rows(
     versions = {"charlm": info.charlm, **info.versions}
     command = shlex.join(info.command).replace("|", "\\|")  # can be pasted into a shell
     init, speller = info.init or {}, info.speller or {}
+    n_characters = inventory.n_characters_as_published
     begun = f"{init.get('run')}, its model {str(init.get('sha256'))[:12]}"
     return [
         ("parameters", f"{total:,} ({by_part})"),
         ("words", f"{inventory.n_words:,}"),
-        ("characters", f"{len(inventory.characters)}, and 6 markers"),
+        ("characters", f"{n_characters:,}, with 5 markers, as the papers count"),
         ("train text", shown_text(info.corpus["train"], max_tokens=info.corpus.get("max_tokens"))),
         ("valid text", shown_text(info.corpus["valid"])),
         ("text rules", rules),
         ("vocabulary", info.vocabulary_sha256[:12]),
+        # A preset's name does not tell what --set made of it, nor a script's name what it did.
+        *((part, shown_setting(info.settings[part])) for part in ("encoder", "context", "output")),
         ("recipe", shown_options(info.settings["recipe"])),
         ("seed, threads", f"{info.seed}, {info.threads}"),
         ("precision, device", f"{info.precision}, {info.device}"),

@@ -18,11 +18,14 @@ For test figures run `charlm eval`.
 |---|---|
 | parameters | 1,234,567 (encoder 1,234,000, context 500, output 67) |
 | words | 5 |
-| characters | 3, and 6 markers |
+| characters | 8, with 5 markers, as the papers count |
 | train text | 42,068 sentences, 929,589 tokens, sha256 aaaaaaaaaaaa |
 | valid text | 3,370 sentences, 73,760 tokens, sha256 bbbbbbbbbbbb |
 | text rules | lower False, unicode NFC, tokenise none, numbers False |
 | vocabulary | cccccccccccc |
+| encoder | highway (encoder char-cnn (widths 1,2), layers 1) |
+| context | gru (dim 300) |
+| output | softmax (bias True) |
 | recipe | epochs 25, batch_size 20, clip 5.0, optimiser sgd (lr 1.0), schedule constant |
 | seed, threads | 3435, 2 |
 | precision, device | bf16, cpu |
@@ -63,9 +66,15 @@ def test_the_card_tells_what_the_run_is_and_that_it_read_a_part(
         "optimiser": {"type": "sgd", "lr": 1.0},
         "schedule": {"type": "constant"},
     }
+    encoder = {"type": "highway", "encoder": {"type": "char-cnn", "widths": [1, 2]}, "layers": 1}
+    parts = {
+        "encoder": encoder,
+        "context": {"type": "gru", "dim": 300},
+        "output": {"type": "softmax", "bias": True},
+    }
     info = RunInfo(
         arch="char-small",
-        settings={"recipe": recipe},
+        settings={**parts, "recipe": recipe},
         corpus={
             "name": "ptb",
             "train": {"n_sentences": 42068, "n_tokens": 929589, "sha256": "a" * 64},

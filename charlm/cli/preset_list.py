@@ -12,7 +12,8 @@ from charlm.training.train_options import TrainOptions
 
 HELP = (
     "Show the presets, by paper; with a NAME all settings of that preset, as --set, --epochs and "
-    "the like change them, with ranges and meanings. Nothing is trained."
+    "the like change them, with ranges and meanings, and the parts that can stand instead of its "
+    "own. Nothing is trained."
 )
 OF_SETTINGS = ("epochs", "batch_size", "bptt", "lr", "purpose", "overrides")
 COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
@@ -60,7 +61,7 @@ def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
 def _show_settings(name: str, *, given: Mapping[str, Any], as_json: bool) -> None:
     from charlm.presets import preset
     from charlm.training.plan import requested_changes
-    from charlm.training.preset_settings import all_settings, described_settings
+    from charlm.training.preset_settings import all_settings, described_settings, part_names
 
     asked = {option: given[option] for option in OF_SETTINGS if option in given}
     changes = requested_changes(TrainOptions(data="", **asked), preset(name))
@@ -72,6 +73,9 @@ def _show_settings(name: str, *, given: Mapping[str, Any], as_json: bool) -> Non
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for row in rows:
         output.write("{:<{}}  {:<{}}  {}".format(row[0], widths[0], row[1], widths[1], row[2]))
+    output.say("parts for --set; one of another type starts from its own defaults:")
+    for path, names in part_names().items():
+        output.say(f"{path}.type: {', '.join(names)}")
 
 
 def _as_set(value: Any) -> str:

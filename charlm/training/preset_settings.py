@@ -77,6 +77,12 @@ def described_settings(name: str, changes: Settings) -> list[DescribedSetting]:
     return found
 
 
+def part_names() -> dict[str, tuple[str, ...]]:
+    """The names that `--set PATH.type=` takes, by path."""
+    families = {**PARTS, **{f"recipe.{option}": family for option, family in FAMILIES.items()}}
+    return {path: tuple(family.table) for path, family in families.items()}
+
+
 def _part(family: Family, settings: Settings, path: str) -> Iterator[DescribedSetting]:
     part = family.table[settings["type"]]
     summary = (part.__doc__ or "").partition("\n")[0]  # none under PYTHONOPTIMIZE=2

@@ -125,7 +125,9 @@ class TrainOptions:
     overrides: Annotated[
         Sequence[str],
         Opt(
-            "Any other setting (--list NAME shows them all); may be repeated.",
+            "Any other setting (--list NAME shows them all, and all parts); may be repeated. A "
+            "part of another type (context.type=gru) starts from its own defaults, not the "
+            "preset's.",
             "Recipe",
             metavar="PART.OPTION=VALUE",
             flags=("--set",),

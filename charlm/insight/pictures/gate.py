@@ -79,7 +79,7 @@ def _draw_gates(axes: "Axes", found: GateProfile) -> None:
 
 
 def _signed(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:+z.2f}"
+    return "undefined" if value is None else f"{value:+z.3f}"
 
 
 def _draw_norms(axes: "Axes", found: GateProfile) -> None:

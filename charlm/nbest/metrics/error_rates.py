@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 
-from charlm.errors import DataError
 from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.references import References
@@ -56,13 +55,7 @@ class Metric(ABC):
         """The counts of each pair."""
 
     def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:
-        """Counts of every hypothesis, (H, K) for each list; a repeated text is compared once.
-
-        Raises:
-            DataError: no word in any reference.
-        """
-        if not any(references.values()):
-            raise DataError(f"references: no word in any of {len(references)}; expected some")
+        """Counts of every hypothesis, (H, K) for each list; a repeated text is compared once."""
         pairs_L = [self._pairs(nbest, references) for nbest in lists]
         new = dict.fromkeys(pair for pairs in pairs_L for pair in pairs)
         missing = [pair for pair in new if pair not in self._counts]

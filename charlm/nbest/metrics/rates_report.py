@@ -95,7 +95,7 @@ def report(
     """Rates of the lists; `rescored` has one result for each of them.
 
     Raises:
-        DataError: no lists, or no word in any reference.
+        DataError: no lists.
     """
     if not lists:
         raise DataError("report: no lists; expected some, with references")

@@ -94,7 +94,7 @@ def tune_weights(
 
     Raises:
         ConfigError: an unknown feature, a range that does not hold its start, a number below 0.
-        DataError: no lists, no word in any reference, nothing that varies.
+        DataError: no lists, nothing that varies.
     """
     if not lists:
         raise DataError("tuning: no lists; expected some, with references")

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.fingerprint import check_not_reported
 from charlm.nbest.format import Format, Source
@@ -177,7 +177,11 @@ class ListRun:
         return source, wanted
 
     def references(self, path: str | Path, lists: Sequence[NbestList]) -> References:
-        """The references of lists: what was really said."""
+        """The references of lists: what was really said.
+
+        Raises:
+            DataError: no word in any of them.
+        """
         options, may_lack = self.options, self.options.allow_missing
         if str(path) == OWN:
             found = own_references(lists, allow_missing=may_lack, notices=self.notices)
@@ -189,6 +193,8 @@ class ListRun:
                 notices=self.notices,
                 rules=options.line_rules,
             )
+        if not any(found.values()):
+            raise DataError(f"{path}: no word in any of {len(found)} references; expected some")
         if self._origin is not None and not options.allow_test_tuning:
             check_not_reported(
                 self._origin.lists,

@@ -72,7 +72,7 @@ def test_gates_and_norms_are_drawn_with_what_they_are() -> None:
     top, bottom = gate.draw(subject).figure.axes
     assert labels_of(top) == [
         "a word",
-        "median; Spearman’s ρ with the rank +0.00, of the 3 most frequent undefined",
+        "median; Spearman’s ρ with the rank -0.001, of the 3 most frequent undefined",
         "<unk>: 0.6, above 67 % of the words",
     ]
     each, medians, unknown = top.lines

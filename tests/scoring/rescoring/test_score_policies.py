@@ -92,6 +92,7 @@ WRONG = [
     ("", "refs: empty; expected references"),
     ("x-1 a\nx-2 b\n", "refs: 2 references for 2 lists, 0 with an id of theirs"),
     ("u a b\n", "refs: no reference for 1 of 2 lists ('v')"),
+    ("u\nv\n", "refs: no word in any of 2 references; expected some"),
 ]
 
 

@@ -17,6 +17,7 @@ from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.checkpoint import save_epoch, save_position
 from charlm.training.loop import trainer as loop
 from charlm.training.loop.trainer import Position, Trainer, made_ahead
+from charlm.training.recipe.schedules import Linear
 
 IDS = [2, 3, 0, 4, 2, 3, 1, 0, 2, 2, 0]
 ADVICE = "there was no checkpoint yet; try a lower --lr"
@@ -118,6 +119,12 @@ def test_the_rate_follows_the_schedule(trainer: Trainer) -> None:
     )
     trainer.run_epoch(go_on)
     assert trainer.position.rate == 0.5
+
+
+def test_the_rate_of_an_epoch_is_that_of_its_last_step(trainer: Trainer) -> None:
+    trainer.progress.recipe = replace(trainer.recipe, schedule=Linear())
+    trainer.run_epoch(go_on)
+    assert trainer.position.history[0]["rate"] == pytest.approx(1 - 2 / 27)  # 9 epochs of 3 steps
 
 
 def test_the_best_epoch_is_the_first_of_equals() -> None:

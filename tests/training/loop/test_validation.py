@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import charlm
 from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.nll import nll_sums, validation_perplexity
 from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
@@ -19,7 +20,8 @@ SENTENCES = [words.split() for words in ("the cat sat", "", "a dog looked at the
 @pytest.mark.parametrize("size", [2, 4])
 def test_the_shares_of_the_processes_are_the_text(batching: str, size: int, tiny_run: Path) -> None:
     run = load_run(tiny_run)
-    recipe, _ = build_recipe({"batching": {"type": batching}, "batch_size": 4})
+    settings = {"batching": {"type": batching}, "batch_size": 4, "oov_input": run.oov_input}
+    recipe, _ = build_recipe(settings)
     form_ids = FormIds(run.inventory)
     ids = np.concatenate(encode_sentences(SENTENCES, form_ids))
     text = EncodedText(ids, tuple(form_ids.spellings), len(SENTENCES), "")
@@ -37,3 +39,6 @@ def test_the_shares_of_the_processes_are_the_text(batching: str, size: int, tiny
     assert max(n for _, n in sums) < n_tokens
     assert sum(each for each, _ in sums) == pytest.approx(total, rel=1e-6)
     assert validation_perplexity(whole) == pytest.approx(np.exp(total / n_tokens))
+    alone = charlm.load(tiny_run, device="cpu").score_many(map(" ".join, SENTENCES))
+    log10_prob = sum(each.log10_prob for each in alone)
+    assert (total == pytest.approx(-log10_prob * np.log(10))) == (batching == "sentences")

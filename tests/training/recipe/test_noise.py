@@ -51,12 +51,20 @@ def test_a_text_of_one_word_keeps_it() -> None:
 def source(noise: float, ranks: Ranks = ALONE) -> BatchSource:
     inventory = inventory_of([["a", "a", "b", "b", "c", "c"]], min_count=1, min_char_count=1)
     ids = np.concatenate([IDS] * 20)
+    ids[1::12] = 5  # d, which has a spelling and is no word
     text = EncodedText(ids, ("d",), 80, "")
     return BatchSource(text, inventory, 4, 5, "spelling", seed=3, input_noise=noise, ranks=ranks)
 
 
 def fed_in(batch: Batch) -> torch.Tensor:
     return batch.forms.words_N[batch.where_TB]
+
+
+def test_a_form_that_is_no_word_goes_and_comes_as_words_do() -> None:
+    noise = StreamBatching().over(source(0.9)).noise
+    assert noise is not None
+    assert noise.replaced_share / 0.9 == pytest.approx([0, 0, 3 / 60, 1 / 40, 2 / 40, 1 / 20])
+    assert np.diff(noise.cumulative).tolist() == [0, 1, 2, 2, 1]  # from `<unk>` on
 
 
 @pytest.mark.parametrize("batching", [StreamBatching(), SentenceBatching()])
@@ -69,7 +77,7 @@ def test_noise_changes_what_goes_in_and_not_what_is_predicted(
     batches = list(zip(plain.from_step(0), noised.from_step(0), strict=True))
     assert all(torch.equal(one.words_TB, other.words_TB) for one, other in batches)
     n_changed = sum(int((fed_in(one) != fed_in(other)).sum()) for one, other in batches)
-    # 60 of A, 60 of B, 40 of C: followers repeat, since the text is twenty times the same.
+    # 60 of A, 40 of B and C, 20 of d: followers repeat, as the text is twenty times the same.
     assert 0 < n_changed < 60
 
 

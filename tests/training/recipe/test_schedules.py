@@ -171,6 +171,7 @@ def test_cosine_falls_to_its_floor() -> None:
 def test_linear_falls_in_equal_steps_and_its_last_step_is_not_nothing() -> None:
     assert factors(Linear(warm_up=2), 7) == pytest.approx([0.5, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2])
     assert factors(Linear(warm_up=1), 3) == [1.0, 1.0, 0.5]  # one step, and not all of them
+    assert factors(Linear(warm_up=9), 2) == [0.5, 1.0]  # no longer than the training
     assert Linear(warm_up=2).step_factor(7, 7) == 0.0
 
 

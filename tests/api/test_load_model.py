@@ -318,7 +318,8 @@ def test_a_second_question_does_not_encode_the_vocabulary_again(
 
 
 def test_neighbours_may_be_spelled_as_in_america(model: Model) -> None:
-    assert model.neighbors("cat", k=2) == model.neighbours("cat", k=2)
+    options = {"k": 2, "at": "char-cnn"}
+    assert model.neighbors("cat", **options) == model.neighbours("cat", **options)
 
 
 def test_a_score_as_json_names_its_parts() -> None:

@@ -29,6 +29,7 @@ For test figures run `charlm eval`.
 | recipe | epochs 25, batch_size 20, clip 5.0, optimiser sgd (lr 1.0), schedule constant |
 | seed, threads | 3435, 2 |
 | precision, device | bf16, cpu |
+| speller | of 1,008 words of train.txt outside the vocabulary |
 | trained | 3 of 25 epochs |
 | time | 1,335 s |
 | versions | charlm 0.1.0, torch 2.13.0 |
@@ -89,6 +90,7 @@ def test_the_card_tells_what_the_run_is_and_that_it_read_a_part(
         versions={"torch": "2.13.0"},
         command=["charlm", "train", "--data", "a|b", "--out", "my run"],
         charlm="0.1.0",
+        speller={"n_types": 1008, "text": "train.txt"},
     )
     ppls = [(1, 150.0), (2, 96.126), (3, 96.5)]
     history = [{"epoch": n, "valid_ppl": ppl, "seconds": 411.6, **more} for n, ppl in ppls]

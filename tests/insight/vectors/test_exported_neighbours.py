@@ -6,7 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
+from charlm.errors import ConfigError
 from charlm.insight.vectors.exported_neighbours import exported_neighbours
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -42,3 +44,8 @@ def test_a_known_word_is_looked_up_and_as_unknown_it_is_spelled() -> None:
         [("dog", "0.0"), ("cats", "-0.6")],
     ]
     assert [each.is_known for each in found] == [False, True, False]
+    with pytest.raises(ConfigError, match="word 'x': .* does not read its spelling; expected one"):
+        exported_neighbours(model, NeighboursOptions("x"))
+    model.encode = lambda forms: np.float32([[-4.0, 0.0]])  # `<unk>` goes the way of all spellings
+    with pytest.raises(ConfigError, match="word 'dot': .* does not read its spelling"):
+        exported_neighbours(model, NeighboursOptions("dot"))

@@ -18,6 +18,7 @@ from charlm.scoring.adaptation.opened_adaptation import climbed
 from charlm.scoring.adaptation.opened_adaptation import opened_adaptation as opened
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.vocabulary.encoding import TextEncoder
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 
 @pytest.fixture
@@ -69,6 +70,21 @@ def test_mean_squares_are_of_the_part_of_the_text_that_was_trained_on(
     assert kept and found
     assert all(torch.equal(square, expected[name]) for name, square in found.tensors.items())
     assert not all(torch.equal(kept.tensors[name], each) for name, each in expected.items())
+
+
+def test_a_learned_start_has_no_mean_square(
+    save_random: Callable[..., Path], corpus_dir: Path, tmp_path: Path
+) -> None:
+    settings = {
+        "encoder": {"type": "word", "dim": 2},
+        "context": {"type": "lstm", "dim": 3, "initial_state": "learned"},
+        "output": {"type": "softmax"},
+    }
+    inventory = inventory_of([["a", "cat", "<unk>"]])
+    run = load_run(save_random(tmp_path / "learned", settings, inventory))
+    made = mean_squares._made(run, corpus_dir / "test.txt")
+    unmoved = {name for name, square in made.items() if not square.any()}
+    assert unmoved == {name for name in made if name.startswith("context.start.")} != set()
 
 
 def test_mean_squares_are_made_once_of_the_training_text_and_the_run_is_not_changed(
@@ -173,7 +189,7 @@ def test_rates_that_leave_no_numbers_are_the_worst(
         raise ConfigError("--adapt: steps of rate 1 leave no numbers after some text")
 
     def measured(start: Rates, names: list[str], *, measure: Callable[[Rates], float]) -> Rates:
-        assert measure(start) == math.inf
+        assert names == ["rate", "decay"] and measure(start) == math.inf
         return start
 
     monkeypatch.setattr(opened_adaptation.AdaptiveReader, "continued_nll", refuse)

@@ -88,6 +88,7 @@ def test_few_pairs_that_are_all_right_are_no_certainty() -> None:
     assert (low, high) == (pytest.approx(1 - (1 - 2 / (2 + 1.959964**2)) / 2), 1.0)
     none = PairAccuracy("", (PairSet("c", "", 0, 0, 0, 3),))
     assert (none.accuracy, none.interval) == (None, None)
+    assert none.to_dict()["interval"] is None
 
 
 def test_words_differ_by_their_number() -> None:

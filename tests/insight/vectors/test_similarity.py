@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.run_neighbours import vectors_in
-from charlm.insight.vectors.similarity import word_similarity
+from charlm.insight.vectors.similarity import spearman, word_similarity
 from charlm.insight.vectors.taps import Vectors
 from charlm.run.stored_weights import load_run
 
@@ -64,6 +65,10 @@ def test_what_cannot_be_read_is_counted_and_left_out(
     (tmp_path / "p").write_text(pairs)
     (found,) = word_similarity(tmp_path / "p", model=run_of_vectors(FAN), device="cpu")
     assert (found.n_pairs, found.n_known, found.n_spelled, found.rho) == (5, 3, 0, 1.0)
+
+
+def test_two_different_scores_are_enough() -> None:
+    assert spearman(np.array([0, 1, 1]), np.array([2, 3, 3])) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

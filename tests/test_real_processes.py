@@ -52,8 +52,12 @@ def test_a_full_disk_is_one_line_that_names_the_file(
 
 
 def charlm(*arguments: str, **options: object) -> "subprocess.CompletedProcess[str]":
-    """The program itself, in a process of its own."""
+    """The program itself, in a process of its own.
+
+    It keeps nothing that Python compiles: cut off at a limit, that would end every later start.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.run(
         [sys.executable, "-m", "charlm", *arguments],
         check=False,

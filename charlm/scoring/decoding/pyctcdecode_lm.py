@@ -57,15 +57,17 @@ class PyctcdecodeLM:
         self, prev_state: State, word: str, *, is_last_word: bool = False
     ) -> tuple[float, State]:
         """A word's score in nats and the state after it; an empty string is no word."""
-        log_prob, bonus, state = 0.0, 0.0, prev_state
+        log_prob, added, state = 0.0, 0.0, prev_state
         if word:
             step = self.model.step(prev_state, [word])
-            log_prob, bonus, state = float(step.log_probs[0]), self.beta, step.state
+            log_prob, added, state = float(step.log_probs[0]), self.beta, step.state
             if not step.known[0] and self.model.speller is None:
-                log_prob += self.unk_score_offset * LN_10
+                # An offset of −∞ forbids unknown words at an alpha of 0, too: 0 · −∞ is NaN.
+                finite = self.unk_score_offset > -math.inf
+                added += (self.alpha if finite else 1.0) * self.unk_score_offset * LN_10
         if is_last_word and self.score_boundary:
             log_prob += float(self.model.finish(state)[0])
-        return self.alpha * log_prob + bonus, state
+        return self.alpha * log_prob + added, state
 
     def score_partial_token(self, partial_token: str) -> float:
         """0 for letters that begin a word of the vocabulary, else the cost of an unknown word."""

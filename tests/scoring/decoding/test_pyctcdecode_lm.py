@@ -42,6 +42,13 @@ def test_unknown_words_cost_an_offset_or_their_spelling(load: Load) -> None:
         assert lm.score(lm.get_start_state(), "zz")[0] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_an_offset_of_minus_infinity_forbids_unknown_words(load: Load, alpha: float) -> None:
+    lm = PyctcdecodeLM(load("run"), alpha=alpha, unk_score_offset=-math.inf)
+    assert lm.score(lm.get_start_state(), "zz")[0] == -math.inf
+    assert math.isfinite(lm.score(lm.get_start_state(), "a")[0])
+
+
 def test_letters_that_words_begin_with_cost_nothing(load: Load) -> None:
     lm = PyctcdecodeLM(load("run"), unk_score_offset=-2.0)
     assert [lm.score_partial_token(each) for each in ("a", "zz", "z" * 12)] == [0.0, -2.0, -4.0]

@@ -26,8 +26,11 @@ HERE = ("", "_prev1", "_prev2")
 def table(path: str) -> list[dict[str, str]]:
     """The rows of a TSV, packed or not."""
     opened: Any = gzip.open if path.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))
+    try:
+        with opened(path, "rt", encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file, delimiter="\t"))
+    except OSError as error:  # no such file, or not packed in spite of its name
+        raise SystemExit(f"{path}: {error.strerror or error}") from None
 
 
 def joined(surprisal: str, times: str) -> list[dict[str, str]]:

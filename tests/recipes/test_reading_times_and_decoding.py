@@ -113,6 +113,14 @@ def test_models_of_different_words_are_one_line(tmp_path: Path) -> None:
     )
 
 
+def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    plain = tmp_path / "plain.gz"
+    plain.write_text("item\tzone\n")
+    for path, why in ((tmp_path / "none", "No such file"), (plain, "Not a gzipped file")):
+        with pytest.raises(SystemExit, match=f"^{re.escape(str(path))}: {why}"):
+            module("reading-times/fit.py").main(str(path), str(path))
+
+
 def test_decoders_weights_are_those_of_the_fewest_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(RECIPES / "decoding")
     decode = module("decoding/decode.py")

@@ -37,6 +37,19 @@ def wants_binary(path: str | Path) -> bool:
     return is_binary
 
 
+def require_arpa_name(arpa: str | Path) -> None:
+    """Refuse a name of KenLM's binary for --arpa.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    if wants_binary(arpa):
+        raise ConfigError(
+            f"--arpa {arpa}: names KenLM's binary; expected .arpa or .arpa.gz, of which `charlm "
+            f"ngram --lm FILE --out {arpa}` makes it"
+        )
+
+
 def find_build_binary(*, beside: Path | None = None) -> Path:
     """KenLM's tool: on the PATH, else beside lmplz.
 

@@ -16,6 +16,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.combination import interpolated
+from charlm.ngram.kenlm_binary import require_arpa_name
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import WordIds, text_in
@@ -181,6 +182,7 @@ def _require_arpas(options: MixOptions, kinds: Sequence[Kind]) -> None:
     if options.arpa is None:
         return
     require_place(options.arpa, option="--arpa")
+    require_arpa_name(options.arpa)
     require_distinct({"--out": options.out, "--arpa": options.arpa})
     for stream, kind in zip(options.all_streams, kinds, strict=True):
         if kind != "n-gram" or is_kenlm_binary(stream):

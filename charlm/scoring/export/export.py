@@ -14,7 +14,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.json_results import JsonResult
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import require_all_words, thresholds_of
-from charlm.ngram.kenlm_binary import wants_binary
+from charlm.ngram.kenlm_binary import require_arpa_name
 from charlm.ngram.source import parse_pruning
 from charlm.options import fields_of, keywords
 from charlm.run.stored_weights import LoadedRun, load_run
@@ -103,11 +103,7 @@ def _export_arpa(options: ExportOptions) -> Export:
     began = time.perf_counter()
     arpa = Path(options.arpa)
     require_place(arpa, option="--arpa")
-    if wants_binary(arpa):
-        raise ConfigError(
-            f"--arpa {arpa}: names KenLM's binary; expected .arpa or .arpa.gz, of which `charlm "
-            f"ngram --lm FILE --out {arpa}` makes it"
-        )
+    require_arpa_name(arpa)
     prune = _thresholds(options)
     set_threads(options.threads)
     device = pick_device(options.device)

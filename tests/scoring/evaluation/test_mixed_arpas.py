@@ -158,4 +158,6 @@ def test_what_is_no_arpa_file_makes_none_of_a_mixture(uniform: Path) -> None:
         mix(["lm", "lm"], text="text", weights=[0.5, 0.5], arpa="z", out="z")
     with pytest.raises(CharlmError, match=r"^--arpa no/z: "):
         mix(["lm", "lm"], text="text", weights=[0.5, 0.5], arpa="no/z")
+    with pytest.raises(CharlmError, match=r"^--arpa z\.klm: names KenLM's binary; expected \.arpa"):
+        mix(["lm", "lm"], text="text", weights=[0.5, 0.5], arpa="z.klm")
     assert not Path("both.arpa").exists()

@@ -25,7 +25,8 @@ from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import UNK_WORD, is_literal_unk
 
 ORDER = 5  # of Kneser–Ney
-SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
+# Words of a sentence that is shown: a language whose words are sentences may have none of 5.
+SHORTEST, LONGEST = (5, 2), 40
 READ: dict[State, str] = {"carried": "state carried", "sentence": "by sentence"}
 
 
@@ -113,13 +114,14 @@ class TextReading:
             ConfigError: the text has none of a length that is shown.
         """
         scores = self.scores(0, self.states[0])
-        hardest, easiest = extreme_sentences(self.sentences, scores, n=n)
-        if not hardest:
-            raise ConfigError(
-                f"{self._path}: no sentence of {SHORTEST} to {LONGEST} words; expected one to "
-                "show; choose another text"
-            )
-        return hardest, easiest
+        for shortest in SHORTEST:
+            found = extreme_sentences(self.sentences, scores, n=n, shortest=shortest)
+            if found[0]:
+                return found
+        raise ConfigError(
+            f"{self._path}: no sentence of {min(SHORTEST)} to {LONGEST} words; expected one to "
+            "show; choose another text"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -148,9 +150,9 @@ class TextReading:
 
 
 def extreme_sentences(
-    sentences: Iterable[Sequence[str]], scores: Scores, *, n: int
+    sentences: Iterable[Sequence[str]], scores: Scores, *, n: int, shortest: int = SHORTEST[0]
 ) -> tuple[tuple[ScoredLine, ...], tuple[ScoredLine, ...]]:
-    """The `n` hardest and the `n` easiest sentences of 5 to 40 words, by log10 probability a token.
+    """The `n` hardest and the `n` easiest sentences of some words, by log10 probability a token.
 
     A sentence that occurs more than once is shown once. A word outside the vocabulary is written
     `<unk>:form`: the number is that of `<unk>`, and says nothing of the word.
@@ -160,7 +162,7 @@ def extreme_sentences(
     for line, (words, first, last) in enumerate(
         zip(sentences, [0, *ends[:-1]], ends, strict=True), 1
     ):
-        if SHORTEST <= len(words) <= LONGEST:
+        if shortest <= len(words) <= LONGEST:
             log10s = tuple(scores.log10s[first:last].tolist())
             shown = tuple(
                 f"{UNK_WORD}:{word}" if target == UNK and not is_literal_unk(word) else word

@@ -123,6 +123,13 @@ def test_sentences_of_5_to_40_words_are_shown(n_words: int, n_shown: int) -> Non
     assert len(hardest) == n_shown
 
 
+def test_shorter_sentences_are_shown_where_all_are_short(tiny_run: Path, tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.txt").write_text("a b a\na\nb a\n")
+    hardest, easiest = subject_of(tiny_run, data=tmp_path).reading.extremes(2)
+    assert sorted(len(each.words) for each in hardest + easiest) == [2, 3]
+
+
 def test_words_outside_the_vocabulary_are_marked_for_the_number_is_that_of_unk() -> None:
     words = ["a", "zebra", "<unk>", "<unk>:gnu", "b"]
     scores = scores_of([[-1.0] * 6])

@@ -147,8 +147,8 @@ def test_a_text_without_a_sentence_to_show_has_a_page_that_says_so(
     run: Path, tmp_path: Path
 ) -> None:
     for split in ("train", "test"):
-        (tmp_path / f"{split}.txt").write_text("a b a b\na b\n")
-    lack = f"{tmp_path / 'test.txt'}: no sentence of 5 to 40 words; expected one to show;"
+        (tmp_path / f"{split}.txt").write_text("a\nb\n")
+    lack = f"{tmp_path / 'test.txt'}: no sentence of 2 to 40 words; expected one to show;"
     page = charlm.report(run, data=tmp_path, out=tmp_path / "a.html", **CPU)
     assert f"hardest and easiest sentences: {lack} choose another text" in page.missing
     content = data_of(tmp_path / "a.html")
@@ -156,7 +156,7 @@ def test_a_text_without_a_sentence_to_show_has_a_page_that_says_so(
     drawn = charlm.report(run, data=tmp_path, pictures=tmp_path / "p", **CPU)
     assert f"picture sentences: {lack} choose another text" in drawn.missing
     assert tmp_path / "p" / "bands.svg" in drawn.files
-    with pytest.raises(ConfigError, match="no sentence of 5 to 40 words"):
+    with pytest.raises(ConfigError, match="no sentence of 2 to 40 words"):
         charlm.report(run, data=tmp_path, picture="sentences", out=tmp_path / "a.png", **CPU)
     assert not (tmp_path / "a.png").exists()
 

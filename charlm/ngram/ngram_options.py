@@ -16,7 +16,7 @@ EntropyPrune = Annotated[
     float,
     Opt(
         "Drop n-grams whose removal raises the perplexity by at most this share, such as 1e-8, as "
-        "SRILM's -prune does; 0 drops none.",
+        "SRILM's -prune does. Unlike SRILM it keeps b c if a b c stays. 0 drops none.",
         "N-grams",
         least=0,
         metavar="T",

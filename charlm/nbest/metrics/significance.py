@@ -1,13 +1,13 @@
 """Whether one choice of hypotheses is better than another by more than chance.
 
-Both tests compare lists in pairs. If two systems were equally good, each list's difference could as
-well have the other sign: p is the share of all sign assignments that make the difference on the
-corpus at least as large. For error counts p is exact, since the distribution of a sum of ±whole
-numbers is a chain of convolutions (the matched pairs of Gillick & Cox, 1989, with Fisher's exact
-distribution in place of the normal one); for BLEU, signs are drawn (approximate randomisation,
-Riezler & Maxwell, 2005). The interval comes from a bootstrap over recordings, since utterances of
-one speaker belong together (Bisani & Ney, 2004), or over lists if these name no recording, or all
-the same one.
+Test and interval are over recordings, since utterances of one speaker belong together (Bisani &
+Ney, 2004), or over lists if these name no recording, or all the same one. If two systems were
+equally good, each recording's difference could as well have the other sign: p is the share of all
+sign assignments that make the difference on the corpus at least as large. For error counts p is
+exact, since the distribution of a sum of ±whole numbers is a chain of convolutions (the matched
+pairs of Gillick & Cox, 1989, with Fisher's exact distribution in place of the normal one); for
+BLEU, signs are drawn (approximate randomisation, Riezler & Maxwell, 2005). The interval comes from
+a bootstrap.
 """
 
 import math
@@ -38,8 +38,8 @@ class Significance:
     high: float
     p: float  # two-sided
     test: str  # exact, or the number of random sign flips
-    unit: Unit  # what is drawn for the interval
-    n_units: int  # few of them make a poor interval
+    unit: Unit  # what has one sign for p, and is drawn as a whole for the interval
+    n_units: int
     samples: int
     seed: int
 
@@ -61,19 +61,27 @@ def compare(
     samples: int = SAMPLES,
 ) -> Significance:
     """The significance of the difference of two systems, by the counts of their choices."""
-    pair = np.stack([first_LK.sum(axis=0), second_LK.sum(axis=0)])
-    rates = metric.errors(pair)
     groups, unit = groups_of(lists)
-    low, high = _interval(first_LK, second_LK, metric=metric, groups=groups, samples=samples)
+    first_GK, second_GK = (_totals(counts_LK, groups) for counts_LK in (first_LK, second_LK))
+    rates = metric.errors(np.stack([first_GK.sum(axis=0), second_GK.sum(axis=0)]))
     if isinstance(metric, ErrorRate):
-        errors_L = (second_LK - first_LK)[:, :3].sum(axis=1)
-        p, test = sign_flip_p(errors_L), "exact"
+        p, test = sign_flip_p((second_GK - first_GK)[:, :3].sum(axis=1)), "exact"
     else:
-        p = _random_sign_flip_p(first_LK, second_LK, metric=metric, samples=samples)
+        p = _random_sign_flip_p(first_GK, second_GK, metric=metric, samples=samples)
         test = f"{samples} random"
+    sums_BK = drawn_sums(np.hstack([first_GK, second_GK]), samples=samples, seed=SEED)
+    first_B, second_B = map(metric.errors, np.split(sums_BK, 2, axis=1))
+    low, high = interval(second_B - first_B)
     difference = float(rates[1] - rates[0])
-    n_units = len(set(groups))
-    return Significance(difference, low, high, p, test, unit, n_units, samples, SEED)
+    return Significance(difference, low, high, p, test, unit, len(first_GK), samples, SEED)
+
+
+def _totals(counts_LK: Ints, groups: Sequence[str]) -> Ints:
+    """Counts of each group of lists, (G, K), in the order of their first lists."""
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    totals_GK = np.zeros((len(numbers), counts_LK.shape[1]), np.int64)
+    np.add.at(totals_GK, [numbers[group] for group in groups], counts_LK)
+    return totals_GK
 
 
 def sign_flip_p(differences_L: Ints) -> float:
@@ -112,25 +120,13 @@ def _shares_of_signs(n: int) -> list[float]:
     return [*reversed(half), *half[1 - n % 2 :]]
 
 
-def _random_sign_flip_p(first_LK: Ints, second_LK: Ints, *, metric: Metric, samples: int) -> float:
+def _random_sign_flip_p(first_GK: Ints, second_GK: Ints, *, metric: Metric, samples: int) -> float:
     generator = np.random.default_rng(SEED)
-    gaps_LK = second_LK - first_LK
-    observed = abs(float(np.diff(metric.errors(np.stack([first_LK.sum(0), second_LK.sum(0)])))[0]))
+    gaps_GK = second_GK - first_GK
+    observed = abs(float(np.diff(metric.errors(np.stack([first_GK.sum(0), second_GK.sum(0)])))[0]))
     as_far = 0
     for _ in range(samples):
-        moved_K = gaps_LK[generator.random(len(gaps_LK)) < 1 / 2].sum(axis=0)
-        pair = np.stack([first_LK.sum(axis=0) + moved_K, second_LK.sum(axis=0) - moved_K])
+        moved_K = gaps_GK[generator.random(len(gaps_GK)) < 1 / 2].sum(axis=0)
+        pair = np.stack([first_GK.sum(axis=0) + moved_K, second_GK.sum(axis=0) - moved_K])
         as_far += abs(float(np.diff(metric.errors(pair))[0])) >= observed - 1e-12
     return (as_far + 1) / (samples + 1)  # the observed assignment is one of them
-
-
-def _interval(
-    first_LK: Ints, second_LK: Ints, *, metric: Metric, groups: Sequence[str], samples: int
-) -> tuple[float, float]:
-    """Percentiles of the difference over draws of groups."""
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    totals_GC = np.zeros((len(numbers), 2 * first_LK.shape[1]), np.int64)
-    np.add.at(totals_GC, [numbers[group] for group in groups], np.hstack([first_LK, second_LK]))
-    halves = np.split(drawn_sums(totals_GC, samples=samples, seed=SEED), 2, axis=1)
-    first_B, second_B = map(metric.errors, halves)
-    return interval(second_B - first_B)

@@ -9,7 +9,7 @@ import pytest
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics import resampling
 from charlm.nbest.metrics.bleu import Bleu
-from charlm.nbest.metrics.error_rates import Ints, WordErrorRate
+from charlm.nbest.metrics.error_rates import Ints, Metric, WordErrorRate
 from charlm.nbest.metrics.significance import Significance, compare, groups_of, sign_flip_p
 
 
@@ -85,6 +85,16 @@ def test_lists_of_one_recording_are_drawn_together() -> None:
     together = compared(np.full(1000, 2), 2 - gains, per_recording=25)
     assert (together.unit, together.n_units) == ("recording", 40)
     assert (together.high - together.low) / (alone.high - alone.low) == pytest.approx(5, rel=0.2)
+
+
+@pytest.mark.parametrize("metric", [WordErrorRate(), Bleu()], ids=["wer", "bleu"])
+def test_lists_of_one_recording_have_one_sign(metric: Metric) -> None:
+    good, bad = ([10, 10, n, n - 1, n - 2, n - 3, 10, 9, 8, 7] for n in (9, 5))
+    rows = ([0, 1, 2, 10], [2, 1, 2, 10]) if isinstance(metric, WordErrorRate) else (good, bad)
+    first, second = (np.tile(row, (60, 1)) for row in rows)
+    lists = lists_of(["a", "b", "c", "d"] * 15)
+    found = compare(first, second, metric=metric, lists=lists)
+    assert found.p == pytest.approx(2 / 2**4, abs=0 if found.test == "exact" else 0.03)
 
 
 @pytest.mark.parametrize("recordings", [["a"] * 4, [""] * 4, ["a", "a", "", "b"]])

@@ -11,6 +11,7 @@ from charlm.cli import output
 from charlm.cli.command import Results, command
 from charlm.cli.perplexities import shown_interval
 from charlm.scoring.evaluation.mix_options import MixOptions
+from charlm.text.corpus.tokens import END_WORD
 from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def _remarks_on_arpa(result: "Mixture") -> list[str]:
 
 
 def _remarks_on_gain(result: "Mixture") -> list[str]:
+    from charlm.nbest.metrics.resampling import remarks_on_units
     from charlm.scoring.evaluation.mix import DRAWS
 
     if result.gain is None:
@@ -145,5 +147,6 @@ def _remarks_on_gain(result: "Mixture") -> list[str]:
     ppl, low, high = shown_interval(result.gain.difference)
     return [
         f"gain: what is new changes the mixture's ppl by {ppl} (95 % interval {low} to {high}: "
-        f"{DRAWS} draws of sentences)"
+        f"{DRAWS} draws of sentences)",
+        *remarks_on_units("sentences", result.words.count(END_WORD)),
     ]

@@ -259,7 +259,8 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
         f"{_percent(tuned.error)} tuned{held_out}; {share}{tuned.metric}"
     )
     if tuned.held_out_gain is not None:
-        yield f"cross-validated, {_gain(tuned.held_out_gain)}"
+        told, *remarks = _gain(tuned.held_out_gain)
+        yield from (f"cross-validated, {told}", *remarks)
     yield "flat: between what a weight alone moves the rate by at most 0.1 %"
     if (sureness := tuned.weights.sureness) is not None:
         yield (
@@ -274,8 +275,8 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
         )
     elif tuned.held_out_gain is not None and tuned.held_out_gain.p > CHANCE:
         yield (
-            "no gain beyond chance: lists that it has not seen are hardly better ranked than they "
-            "were; other models, text more like theirs, or more lists may tell"
+            "no gain beyond chance: as large a gain on lists that it has not seen may come of "
+            "itself; other models, text more like theirs, or more lists may tell"
         )
 
 
@@ -296,7 +297,7 @@ def _rates(report: "RateReport") -> Iterator[str]:
             f"share of the gap from first-best to oracle that was recovered: {report.recovered:.1%}"
         )
     yield f"lists: {report.n_better} better, {report.n_worse} worse, {report.n_lists} in all"
-    yield _gain(report.significance)
+    yield from _gain(report.significance)
     yield from _limit(report)
     yield f"metric: {report.metric}"
 
@@ -350,13 +351,17 @@ def _limit(report: "RateReport") -> Iterator[str]:
         )
 
 
-def _gain(found: "Significance") -> str:
+def _gain(found: "Significance") -> Iterator[str]:
+    from charlm.nbest.metrics.resampling import remarks_on_units
+
     p = f"p = {found.p:.2g}" if found.p else f"p < {SMALLEST_P:g}"
     test = "matched pairs" if found.test == "exact" else f"{found.test} sign flips"
-    return (
+    units = f" of {found.n_units} recordings" if found.unit == "recording" else ""
+    yield (
         f"difference: {_percent(found.difference)}, 95 % interval {_percent(found.low)} to "
-        f"{_percent(found.high)}, {p} ({test})"
+        f"{_percent(found.high)}, {p} ({test}{units})"
     )
+    yield from remarks_on_units(f"{found.unit}s", found.n_units)
 
 
 def _rate_row(name: str, rate: "Rate", *, has_edits: bool) -> list[str]:

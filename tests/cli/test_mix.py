@@ -228,7 +228,7 @@ def test_published_probabilities_are_told_with_bands_and_what_a_new_stream_gains
         "ppl: 2 tokens in corpus/test.txt, each </s> one of them\n"
         "weights: tuned on corpus/valid.txt\n"
         "gain: what is new changes the mixture's ppl by -1.14 (95 % interval -1.14 to -1.14: 1000 "
-        "draws of sentences)\n"
+        "draws of sentences)\nsentences: 1; intervals from fewer than 10 say nothing\n"
         "the first token is left out, as the probabilities leave it out; all words behind fit\n"
     )
 

@@ -104,7 +104,21 @@ def test_a_gain_that_may_be_chance_is_called_so(n_lists: int, is_chance: bool) -
     Path("dev.refs").write_text(refs)
     lines = call("tune", "dev.tsv", "--refs", "dev.refs", "--columns", "id,a,b,text").stdout
     assert "difference: -50.00 %" in lines
-    assert ("no gain beyond chance: lists" in lines) == is_chance
+    assert ("no gain beyond chance: as large a gain" in lines) == is_chance
+    assert ("lists: 8; intervals from fewer than 10 say nothing" in lines) == is_chance
+
+
+def test_recordings_are_counted_where_they_are_the_units() -> None:
+    rows = (f"{i}\tr{i % 3}\t-1\t0\ta\n{i}\tr{i % 3}\t-2\t9\tb\n" for i in range(30))
+    Path("dev.tsv").write_text("".join(rows))
+    Path("dev.refs").write_text("".join(f"{i} b\n" for i in range(30)))
+    given = ["--columns", "id,recording,a,b,text"]
+    lines = call("tune", "dev.tsv", "--refs", "dev.refs", *given).stdout.splitlines()
+    assert (
+        "cross-validated, difference: -100.00 %, 95 % interval -100.00 % to -100.00 %, p = 0.25 "
+        "(matched pairs of 3 recordings)"
+    ) in lines
+    assert "recordings: 3; intervals from fewer than 10 say nothing" in lines
 
 
 def test_no_tuning_is_advised_beside_weights_that_were_tuned() -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from charlm.nbest.features import Floats
 
 OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
+FEW = 10  # units; fewer have few draws, which are much alike
 BLOCK = 1 << 22  # counts held in memory at a time, or one draw's if they are more
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -35,3 +36,10 @@ def interval(drawn_B: Floats) -> tuple[float, float]:
     """The interval that holds 95 % of the draws."""
     low, high = np.percentile(drawn_B, [OUTSIDE / 2, 100 - OUTSIDE / 2])
     return float(low), float(high)
+
+
+def remarks_on_units(name: str, n_units: int) -> tuple[str, ...]:
+    """A remark on units, named in the plural, that are too few to tell anything by draws."""
+    if n_units >= FEW:
+        return ()
+    return (f"{name}: {n_units}; intervals from fewer than {FEW} say nothing",)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from charlm.nbest.metrics.resampling import remarks_on_units
 from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import END
@@ -29,7 +30,6 @@ from charlm.scoring.evaluation.comparison.frequency_bands import (
 )
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import (
-    remarks_on_draws,
     remarks_on_text,
     remarks_on_training,
 )
@@ -87,7 +87,7 @@ def compared_group(
         ),
         notes=(
             *remarks_on_text(contest.scores.counts),
-            *(remarks_on_draws(contest.scores.counts) if members else ()),
+            *(remarks_on_units("sentences", contest.scores.counts.n_sentences) if members else ()),
             *remarks_on_training(members, options, n_tokens=baseline.n_train_tokens),
         ),
     )

@@ -15,8 +15,6 @@ from charlm.text.perplexity.perplexity import Counts
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender
 
-FEW_SENTENCES = 10
-
 
 def remarks_on_text(counts: Counts) -> tuple[str, ...]:
     """What the vocabulary and its normalisation change in the text."""
@@ -40,15 +38,6 @@ def remarks_on_text(counts: Counts) -> tuple[str, ...]:
             f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
         )
     return tuple(remarks)
-
-
-def remarks_on_draws(counts: Counts) -> tuple[str, ...]:
-    """A remark on a text with so few sentences that its draws are nearly all the same."""
-    if counts.n_sentences >= FEW_SENTENCES:
-        return ()
-    return (
-        f"sentences: {counts.n_sentences}; intervals from fewer than {FEW_SENTENCES} say nothing",
-    )
 
 
 def remarks_on_training(

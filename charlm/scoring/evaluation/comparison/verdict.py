@@ -7,10 +7,10 @@ difference counts only if its 95 % interval does not contain zero.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from charlm.nbest.metrics.resampling import FEW
 from charlm.run.folder import is_unfinished
 from charlm.run.history import history_of
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
-from charlm.scoring.evaluation.comparison.notes import FEW_SENTENCES
 from charlm.scoring.evaluation.comparison.results import Pair
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
 from charlm.text.perplexity.perplexity import decimals_of
@@ -30,7 +30,7 @@ def verdict(
     n_sentences: int,
 ) -> tuple[str, ...]:
     """A sentence on each model (Kneser–Ney, the mixture, training), then one on the best two."""
-    if n_sentences < FEW_SENTENCES or not members:
+    if n_sentences < FEW or not members:
         return ()
     sentences = []
     judged_in: dict[State, None] = {}

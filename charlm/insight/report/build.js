@@ -25,7 +25,7 @@ function transform(layers) {
 
 function mixture(gate) {
   const signed = (value) => (value === null ? "undefined" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`);
-  const story = `Spearman’s ρ of gate and frequency rank: ${signed(gate.gate_rank_spearman)} over ${shown(gate.n_words)} words, ${signed(gate.gate_rank_spearman_frequent)} over the ${shown(gate.n_frequent)} most frequent. <unk> has ${shown(gate.unk_gate)}, above ${gate.unk_percentile.toFixed(0)} % of the words; the mean is ${shown(gate.gate_mean)}.`;
+  const story = `Spearman’s ρ of gate and frequency rank: ${signed(gate.gate_rank_spearman)} over ${shown(gate.n_words)} words, ${signed(gate.gate_rank_spearman_frequent)} over the ${shown(gate.n_frequent)} most frequent. <unk> has ${shown(gate.unk_gate)}, above ${shown(gate.unk_percentile)} % of the words; the mean is ${shown(gate.gate_mean)}.`;
   const caption = `A small gate need not say that spelling counts little: its vector may be longer. Means: word ${shown(gate.word_norm_mean)}, spelling ${shown(gate.char_norm_mean)}.`;
   const columns = [gate.gates, gate.word_norms, gate.char_norms];
   const rows = gate.ranks.map((rank, bin) => [shown(Math.round(rank)), ...columns.map((values) => shown(values[bin]))]);

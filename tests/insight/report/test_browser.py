@@ -1,6 +1,7 @@
 """The page in headless Chromium: no errors, no requests, usable by mouse and keyboard."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,11 +171,15 @@ def test_an_end_of_an_interval_that_is_not_zero_is_not_shown_as_zero(
 def test_a_page_without_a_text_says_what_is_not_there(
     watch: Watch, gated_run: Path, tmp_path: Path
 ) -> None:
-    charlm.report(gated_run, out=tmp_path / "a.html", device="cpu", threads=1)
+    result = charlm.report(gated_run, out=tmp_path / "a.html", device="cpu", threads=1)
     opened = watch((tmp_path / "a.html").as_uri())
     missing = opened.page.locator("#missing").inner_text()
     assert "need a text; make the report with --data DIR" in missing
-    assert "Spearman" in opened.page.locator("#gate-story").inner_text()
+    told = re.search(
+        r"Spearman.* above ([\d.]+) % of the words", opened.page.locator("#gate-story").inner_text()
+    )
+    assert told and result.gate is not None
+    assert float(told[1]) == pytest.approx(result.gate["unk_percentile"], abs=0.005)
     assert opened.page.locator("#results").count() == 0
     assert opened.said == []
 

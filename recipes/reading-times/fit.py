@@ -54,13 +54,21 @@ def joined(surprisal: str, times: str) -> list[dict[str, str]]:
                 f"{found['word']!r} there; expected the same words in both files"
             )
         kept.append(row | {"time": found["gmeanItemRT"]})
+    if len({row["story"] for row in kept}) < 2:
+        raise SystemExit(
+            f"{surprisal}: {len(kept)} words with times are known, and the two before them; "
+            "expected some of two stories or more, since each is predicted by the others"
+        )
     return kept
 
 
 def columns(rows: Sequence[dict[str, str]], names: Sequence[str]) -> Floats:
-    """Standardised, and a column of ones before them."""
+    """Standardised, where they vary, and a column of ones before them."""
     values = np.array([[float(row[name]) for name in names] for row in rows])
-    return np.c_[np.ones(len(rows)), (values - values.mean(axis=0)) / values.std(axis=0)]
+    spreads = values.std(axis=0)
+    return np.c_[
+        np.ones(len(rows)), (values - values.mean(axis=0)) / np.where(spreads > 0, spreads, 1)
+    ]
 
 
 def held_out(x: Floats, y: Floats, stories: npt.NDArray[Any]) -> Floats:
@@ -81,7 +89,7 @@ def gain(apart: Floats, sentences: npt.NDArray[Any]) -> str:
     sums, counts = np.bincount(where, apart), np.bincount(where)
     drawn = np.random.default_rng(1).integers(0, len(sums), (1000, len(sums)))
     low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), (0.025, 0.975))
-    return f"{1e3 * apart.mean():+.2f} ({1e3 * low:+.2f} to {1e3 * high:+.2f})"
+    return f"{1e3 * apart.mean():+z.2f} ({1e3 * low:+z.2f} to {1e3 * high:+z.2f})"
 
 
 def main(surprisal: str, times: str) -> None:

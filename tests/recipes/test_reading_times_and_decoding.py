@@ -102,6 +102,29 @@ def test_a_single_model_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixtur
     ]
 
 
+def test_a_model_to_which_all_words_are_as_likely_gains_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, times = surprisals_and_times(tmp_path)
+    header, *rows = one.read_text().splitlines()
+    alike = ["\t".join([*row.split("\t")[:-3], "5", "5", "5"]) for row in rows]  # of `noise`
+    one.write_text("\n".join([header, *alike]) + "\n")
+    module("reading-times/fit.py").main(str(one), str(times))
+    *_, noise = capsys.readouterr().out.splitlines()
+    assert noise.startswith("noise\t5.00\t+0.00 (+0.00 to +0.00)\t")
+
+
+@pytest.mark.parametrize(("said", "n_words"), [("NA", 0), ("TRUE", 180)])
+def test_fewer_than_two_stories_are_one_line(tmp_path: Path, said: str, n_words: int) -> None:
+    one, times = surprisals_and_times(tmp_path)
+    header, *rows = one.read_text().splitlines()
+    kept = [row.replace("TRUE", said) for row in rows if row.split("\t")[1] == "1"]
+    one.write_text("\n".join([header, *kept]) + "\n")
+    with pytest.raises(SystemExit) as caught:
+        module("reading-times/fit.py").main(str(one), str(times))
+    assert str(caught.value).startswith(f"{one}: {n_words} words with times are known, ")
+
+
 def test_models_of_different_words_are_one_line(tmp_path: Path) -> None:
     one, times = surprisals_and_times(tmp_path)
     one.write_text(one.read_text().replace("known", "known_true"))

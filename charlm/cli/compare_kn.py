@@ -29,7 +29,8 @@ def compare_kn(options: CompareKnOptions) -> Results:
 
     Estimates interpolated modified Kneser-Ney on train.txt in the vocabulary of each model, fits
     the weights of mixtures on valid.txt, and prints perplexities, their differences with intervals
-    by paired bootstrap over sentences, and both by how frequent the predicted word is.
+    by paired bootstrap over sentences (--block: over several in a row), and both by how frequent
+    the predicted word is.
 
     Without --model and --vocab, types seen once are <unk>, unless train.txt holds <unk> itself;
     `charlm ngram` keeps them all as words, so its perplexities differ.
@@ -68,7 +69,7 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
     if has_models:
         output.write(
             f"\ndifference of ppl, first less second, with its 95 % interval: "
-            f"{options.samples} draws of sentences, seed {options.seed}"
+            f"{options.samples} draws of {options.units}, seed {options.seed}"
         )
         _print_pairs(group, states=states)
     told = f", state {group.state}; * is the best" if has_models else ""

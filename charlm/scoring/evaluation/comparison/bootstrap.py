@@ -1,9 +1,9 @@
-"""How certain a difference of two perplexities is: a paired bootstrap over sentences.
+"""How certain a difference of two perplexities is: a paired bootstrap over sentences, or blocks.
 
 Sentences are drawn with replacement, as many as the text has, and all systems are measured on the
 same draws. So a draw that is hard for every system does not blur the difference between them. The
 tokens of a sentence depend on each other, so sentences are drawn and not tokens, even where only
-some of the tokens are measured.
+some of the tokens are measured. So do sentences of an article: blocks of them may be drawn.
 """
 
 from dataclasses import dataclass
@@ -40,10 +40,20 @@ class PairedBootstrap:
     """Perplexities of K systems on a text, and on draws of its sentences."""
 
     def __init__(
-        self, log10_probs_KN: Floats, counts_N: Flags, *, is_end_N: Flags, samples: int, seed: int
+        self,
+        log10_probs_KN: Floats,
+        counts_N: Flags,
+        *,
+        is_end_N: Flags,
+        samples: int,
+        seed: int,
+        block: int = 1,
     ) -> None:
-        """Only tokens that count are measured; a sentence ends wherever `is_end_N` is true."""
-        starts = np.concatenate([[0], np.flatnonzero(is_end_N)[:-1] + 1])
+        """Only tokens that count are measured; a sentence ends wherever `is_end_N` is true.
+
+        `block`: how many consecutive sentences are drawn together; the last may be fewer.
+        """
+        starts = np.concatenate([[0], np.flatnonzero(is_end_N)[:-1] + 1])[::block]
         sums_KS = np.add.reduceat(np.where(counts_N, log10_probs_KN, 0.0), starts, axis=1)
         n_tokens_S = np.add.reduceat(counts_N, starts, dtype=np.int64)
         values_SC = np.vstack([np.maximum(sums_KS, LEAST), n_tokens_S]).T

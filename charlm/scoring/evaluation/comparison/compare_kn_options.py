@@ -56,6 +56,14 @@ class CompareKnOptions:
             least=100,
         ),
     ] = 1000
+    block: Annotated[
+        int,
+        Opt(
+            "Consecutive sentences that a bootstrap sample takes or leaves together. Intervals by "
+            "single sentences are too narrow where neighbours are alike, as in articles.",
+            least=1,
+        ),
+    ] = 1
     seed: Seed = 1
     device: Device = "auto"
     precision: Precision = "fp32"
@@ -65,6 +73,11 @@ class CompareKnOptions:
     @property
     def states(self) -> tuple[State, ...]:
         return STATES[self.state]
+
+    @property
+    def units(self) -> str:
+        """What a bootstrap sample draws, in the plural."""
+        return "sentences" if self.block == 1 else f"blocks of {self.block} sentences"
 
     def tell(self, stage: str) -> None:
         """Report the stage of work that begins."""

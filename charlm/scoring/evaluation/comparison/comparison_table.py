@@ -4,6 +4,7 @@ Weights of mixtures are fitted on valid.txt only, separately for each state. An 
 every sentence anew, so its figures are the same in both states.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -60,11 +61,12 @@ def compared_group(
     contest = _Contest(baseline, options)
     entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]
     if members:
-        options.tell(f"drawing sentences {options.samples} times")
+        options.tell(f"drawing {options.units} {options.samples} times")
     asked = EvaluateOptions(state=options.state)
     state = (asked.states(members[0]) if members else options.states)[0]
     log10s_KN = np.stack([entry.log10s[state] for entry in entries])
     pairs = contest.pairs(entries, state=state)
+    n_units = math.ceil(contest.scores.counts.n_sentences / options.block)
     morphs = (member.inventory.n_morphs for member in members)
     return Group(
         inventory=inventory,
@@ -83,11 +85,11 @@ def compared_group(
             members,
             baseline=baseline.name,
             asked=asked,
-            n_sentences=contest.scores.counts.n_sentences,
+            n_units=n_units,
         ),
         notes=(
             *remarks_on_text(contest.scores.counts),
-            *(remarks_on_units("sentences", contest.scores.counts.n_sentences) if members else ()),
+            *(remarks_on_units(options.units, n_units) if members else ()),
             *remarks_on_training(members, options, n_tokens=baseline.n_train_tokens),
         ),
     )
@@ -200,4 +202,5 @@ class _Contest:
             is_end_N=self.scores.targets == END,
             samples=self.options.samples,
             seed=self.options.seed,
+            block=self.options.block,
         )

@@ -165,6 +165,7 @@ class Comparison(ShortRepr):
             "order": asked.order,
             "prune": list(parse_pruning(asked.prune)),
             "samples": asked.samples,
+            "block": asked.block,
             "seed": asked.seed,
             "device": asked.device,
             "precision": asked.precision,

@@ -27,10 +27,10 @@ def verdict(
     *,
     baseline: str,
     asked: EvaluateOptions,
-    n_sentences: int,
+    n_units: int,
 ) -> tuple[str, ...]:
     """A sentence on each model (Kneser–Ney, the mixture, training), then one on the best two."""
-    if n_sentences < FEW or not members:
+    if n_units < FEW or not members:
         return ()
     sentences = []
     judged_in: dict[State, None] = {}

@@ -12,7 +12,9 @@ from charlm.nbest.metrics.error_rates import Ints
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 
 
-def bootstrap(sums: Floats, n_tokens: Ints, *, samples: int, seed: int) -> PairedBootstrap:
+def bootstrap(
+    sums: Floats, n_tokens: Ints, *, samples: int, seed: int, block: int = 1
+) -> PairedBootstrap:
     """Of sentences with these sums and so many tokens that count, and one more that does not."""
     sizes = n_tokens + 1
     ends = np.cumsum(sizes) - 1
@@ -20,7 +22,8 @@ def bootstrap(sums: Floats, n_tokens: Ints, *, samples: int, seed: int) -> Paire
     counts[ends] = False
     is_end[:-1] = ~counts[:-1]
     log10_probs = np.repeat(np.where(n_tokens, sums / np.maximum(n_tokens, 1), sums), sizes, axis=1)
-    return PairedBootstrap(log10_probs, counts, is_end_N=is_end, samples=samples, seed=seed)
+    asked = {"samples": samples, "seed": seed, "block": block}
+    return PairedBootstrap(log10_probs, counts, is_end_N=is_end, **asked)
 
 
 def slow_differences(
@@ -44,6 +47,19 @@ def slow_percentile(values: list[float], percent: float) -> float:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def test_a_block_of_sentences_is_drawn_as_one_sentence_of_all_their_tokens() -> None:
+    generator = np.random.default_rng(5)
+    n_tokens = generator.integers(1, 20, size=8)
+    sums = -generator.uniform(1, 3, size=(2, 8)) * n_tokens
+    drawn = bootstrap(sums, n_tokens, samples=100, seed=2, block=3)
+    joined_sums, joined_n = (np.add.reduceat(each, [0, 3, 6], axis=-1) for each in (sums, n_tokens))
+    joined = bootstrap(joined_sums, joined_n, samples=100, seed=2)
+    one, other = asdict(drawn.difference(0, 1)), asdict(joined.difference(0, 1))
+    assert one == pytest.approx(other, rel=1e-12)
+    single = bootstrap(sums, n_tokens, samples=100, seed=2).difference(0, 1)
+    assert one["low"] != pytest.approx(single.low)
 
 
 @pytest.mark.parametrize("block", [1 << 22, 1, 40])

@@ -106,10 +106,12 @@ def test_names_of_runs_tell_them_apart_and_from_the_baseline(
 def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
     letters: Path, uniform: Path
 ) -> None:
-    result = compare_kn(letters, model=str(uniform), order=1, samples=100, device="cpu")
+    result = compare_kn(letters, model=str(uniform), order=1, samples=100, device="cpu", block=2)
     value = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (value["order"], value["samples"], value["states"]) == (1, 100, ["carried", "sentence"])
+    assert value["block"] == 2
     (group,) = value["groups"]
+    assert any(f"blocks of 2 sentences: {n}; " in note for note in group["notes"] for n in range(9))
     assert [s["name"] for s in group["systems"]] == ["KN-1", "run-zeros", "run-zeros+KN-1"]
     assert group["systems"][1]["carried"]["ppl"] == pytest.approx(10, rel=1e-6)
     assert group["systems"][2]["carried"]["signature"] is None
@@ -125,6 +127,7 @@ def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
         ({"order": 0}, "--order 0: expected 1 to 9"),
         ({"order": 10}, "--order 10: expected 1 to 9"),
         ({"samples": 99}, "--samples 99: expected 100 or more"),
+        ({"block": 0}, "--block 0: expected 1 or more"),
         (
             {"prune": "0,x"},
             "--prune '0,x': expected counts from unigrams on, as 0,0,1; SRILM's -prune T is "

@@ -22,7 +22,7 @@ def sentence(
     on_model: Any,
     on_kn: Any,
     *,
-    n_sentences: int = 3761,
+    n_units: int = 3761,
     learned_single_sentences: bool = False,
 ) -> tuple[str, ...]:
     figures = {("m", "KN-5"): alone, ("m+KN-5", "m"): on_model, ("m+KN-5", "KN-5"): on_kn}
@@ -40,7 +40,7 @@ def sentence(
         [member],
         baseline="KN-5",
         asked=EvaluateOptions(),
-        n_sentences=n_sentences,
+        n_units=n_units,
     )
 
 
@@ -91,7 +91,7 @@ def test_a_model_of_single_sentences_is_judged_by_them(tmp_path: Path) -> None:
 
 
 def test_of_a_handful_of_sentences_there_is_no_verdict(tmp_path: Path) -> None:
-    assert sentence(tmp_path, BETTER, GAIN, BETTER, n_sentences=9) == ()
+    assert sentence(tmp_path, BETTER, GAIN, BETTER, n_units=9) == ()
 
 
 def between(first: Any, second: Any, *, run: Path, by_sentence: bool = False) -> list[str]:
@@ -118,7 +118,7 @@ def between(first: Any, second: Any, *, run: Path, by_sentence: bool = False) ->
         for name, each in (("a", False), ("b", False), ("c", by_sentence))
     ]
     asked = EvaluateOptions()
-    said = verdict(pairs, members, baseline="KN-5", asked=asked, n_sentences=3761)
+    said = verdict(pairs, members, baseline="KN-5", asked=asked, n_units=3761)
     assert len(said) > len(members)
     return [each.removeprefix("verdict, ") for each in said[len(members) :]]
 

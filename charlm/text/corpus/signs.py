@@ -25,8 +25,9 @@ CLOSERS = "\"'\u201d\u2019)]"
 # More Chinese characters and kana, or letters of Thai, Lao, Tibetan, Burmese and Khmer, than a word
 # has. A long word of katakana alone is one, from another language.
 KATAKANA = "\u30a0-\u30ff\uff66-\uff9f"
-UNCUT = re.compile(
-    f"(?=[{KATAKANA}]*[\u3041-\u309f\u3400-\u9fff])[{KATAKANA}\u3041-\u309f\u3400-\u9fff]{{12}}"
+JAPANESE = f"{KATAKANA}\u3041-\u309f\u3400-\u9fff"
+UNCUT = re.compile(  # only where a run begins: a long one of katakana would be read again and again
+    f"(?<![{JAPANESE}])(?=[{KATAKANA}]*[\u3041-\u309f\u3400-\u9fff])[{JAPANESE}]{{12}}"
     "|[\u0e00-\u109f\u1780-\u17ff]{24}"
 )
 HAN, SHORT_UNCUT = re.compile(r"\W*([\u3400-\u9fff]+)\W*"), re.compile("[\u3400-\u9fff]{4}")

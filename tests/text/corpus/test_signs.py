@@ -81,6 +81,10 @@ def test_a_text_without_blanks_is_told_what_cuts_it(text: str, shown: str) -> No
     ]
 
 
+def test_however_much_katakana_stands_together_it_is_read_once() -> None:
+    assert signs("カ" * 300_000 + " 。") == []  # again at each character would take an hour
+
+
 @pytest.mark.skipif(shutil.which("perl") is None, reason="needs perl")
 def test_the_cut_into_characters_is_right_in_any_locale(tmp_path: Path) -> None:
     (tmp_path / "FILE").write_text("น้ำดี\n我们\n", "utf-8")

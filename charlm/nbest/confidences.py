@@ -30,7 +30,7 @@ def posteriors(item: Rescored) -> Floats:
             f"list {item.nbest.id[:80]!r}: no feature has a weight, so that all hypotheses are "
             "equally likely; expected a model, --weights or --weight"
         )
-    scaled_H = item.sureness.scale * np.array(item.totals)
+    scaled_H = item.sureness.positive_scale * np.array(item.totals)
     scaled_H[list(item.duplicates)] = -np.inf
     return softmax(scaled_H)
 

@@ -55,6 +55,11 @@ class Sureness(NamedTuple):
     scale: float = 1.0  # by which totals are multiplied; posteriors are their softmax
     ceiling: float = 1.0  # the confidence of a word that all hypotheses of a list have
 
+    @property
+    def positive_scale(self) -> float:
+        """The scale, or next to 0 in its place: totals that add up are divided by it."""
+        return max(self.scale, 1 / LARGEST)
+
 
 @dataclass(frozen=True)
 class Rescored:

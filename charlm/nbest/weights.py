@@ -148,7 +148,7 @@ def deduplicated(item: Rescored, dedup: Dedup) -> Rescored:
     derivations: of tuned weights only the ratios have a meaning, and the scale makes the totals
     logarithms of posteriors. At 0 the most frequent words win. Ties are broken as before.
     """
-    scale = max(item.sureness.scale, 1 / LARGEST)
+    scale = item.sureness.positive_scale
     groups: dict[tuple[str, ...], list[int]] = {}
     for index in item.ranking:
         groups.setdefault(item.nbest.hypotheses[index].words, []).append(index)

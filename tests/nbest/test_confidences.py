@@ -8,7 +8,7 @@ import pytest
 
 from charlm.errors import ConfigError
 from charlm.nbest.confidences import is_in, posteriors, word_confidences
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored, Sureness
+from charlm.nbest.hypotheses import Dedup, Hypothesis, NbestList, Rescored, Sureness
 from charlm.nbest.metrics.error_rates import WordErrorRate
 from charlm.nbest.output_layouts import write_confidences
 from charlm.nbest.weights import deduplicated
@@ -43,16 +43,17 @@ def test_posteriors_add_up_to_1_however_far_totals_are_from_0() -> None:
     assert found == pytest.approx([2 / 3, 1 / 3, 0.0])
 
 
-@pytest.mark.parametrize(("dedup", "share"), [("sum", 5 / 7), ("max", 2 / 3)])
-def test_hypotheses_that_are_ranked_together_count_once(dedup: str, share: float) -> None:
-    item = deduplicated(ranked("a", "b", "a", totals=(0.0, HALF, QUARTER)), dedup)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("dedup", "scale", "share"),
+    [("sum", 1.0, 5 / 7), ("max", 1.0, 2 / 3), ("sum", 0.0, 2 / 3), ("max", 0.0, 1 / 2)],
+)
+def test_hypotheses_that_are_ranked_together_count_once(
+    dedup: Dedup, scale: float, share: float
+) -> None:
+    item = ranked("a", "b", "a", totals=(0.0, HALF, QUARTER), scale=scale)
+    item = deduplicated(item, dedup)
     assert posteriors(item) == pytest.approx([share, 1 - share, 0.0])
     assert word_confidences(item) == pytest.approx([share])
-
-
-def test_hypotheses_that_are_ranked_together_count_once_at_scale_0() -> None:
-    item = deduplicated(ranked("a", "b", "a", totals=(0.0, HALF, QUARTER), scale=0.0), "sum")
-    assert posteriors(item).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_hypotheses_that_are_ranked_apart_add_up_in_the_words_that_they_share() -> None:

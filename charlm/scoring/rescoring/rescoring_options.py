@@ -411,10 +411,14 @@ class OutputOptions(RescoringOptions):
         """The encoding of the output; UTF-8 unless lists keep their own format."""
         return self.encoding if self.layout in SAME_FORMAT else UTF8
 
+    @property
+    def has_posteriors(self) -> bool:
+        """Whether posteriors are written, or summed for a ranking."""
+        return self.layout in POSTERIORS or self.dedup == "sum"
+
     def require_use(self) -> None:
         """Raises ConfigError for `sort` without lists, or a scale without posteriors."""
-        has_posteriors = self.write in POSTERIORS or self.dedup == "sum"
-        if self.posterior_scale is not None and not has_posteriors:
+        if self.posterior_scale is not None and not self.has_posteriors:
             raise ConfigError(
                 f"--posterior-scale {self.posterior_scale:g}: --write {self.write} has no "
                 f"posteriors; expected one of {', '.join(POSTERIORS)}, or --dedup sum; drop it"

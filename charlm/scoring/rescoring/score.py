@@ -33,7 +33,6 @@ from charlm.scoring.rescoring.explain import ExplainRequest
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
-from charlm.scoring.rescoring.rescoring_options import POSTERIORS
 from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import ScoreOptions
@@ -95,7 +94,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
             references = run.references(refs, [nbest for nbest, _ in seen.lists])
         rates, found_confidences = seen.measured(references)
         n_left_out = len(seen.lists) - rates.n_lists
-    if options.layout in POSTERIORS:
+    if options.has_posteriors:
         _note_scale(pipeline)
     return ScoreResult(
         **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),

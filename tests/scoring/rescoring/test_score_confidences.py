@@ -70,13 +70,15 @@ def test_the_scale_is_that_of_the_option_else_of_the_weights(lists: Path, tmp_pa
     assert [row[3] for row in rows] == ["0.666667", "0.666667", "1.000000"]
 
 
-@pytest.mark.parametrize("write", ["confidences", "nbest"])
+@pytest.mark.parametrize(
+    "options", [{"write": "confidences"}, {"write": "nbest"}, {"write": "ranked", "dedup": "sum"}]
+)
 def test_where_no_scale_is_known_it_is_told_how_to_get_one(
-    lists: Path, tmp_path: Path, write: str
+    lists: Path, tmp_path: Path, options: dict[str, str]
 ) -> None:
     path = tmp_path / "old.json"
     path.write_text('{"format": 1, "weights": {"am": 1}}')
-    result = charlm.score(lists, weights=path, write=write, out=tmp_path / "out")
+    result = charlm.score(lists, weights=path, out=tmp_path / "out", **options)
     assert result.notices.said_otherwise == [
         "posteriors are of the totals as they are (scale 1), and may be far too sure, or not sure "
         "enough: charlm tune finds a scale on words, right or wrong (not by BLEU), "

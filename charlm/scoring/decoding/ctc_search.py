@@ -302,6 +302,8 @@ class _Search:
                 log_probs = np.logaddexp(log_probs, unknown)
             for each, log_prob in zip(chosen, log_probs.tolist(), strict=True):
                 worth = self.options.alpha * max(log_prob, LEAST) + self.options.beta
+                if log_prob == self.unk_offset == -math.inf:  # forbidden, at an alpha of 0, too
+                    worth = LEAST
                 each.words.worths[each.letters] = worth if each.letters else 0.0
 
     def _offset(self, each: _Beginning) -> float:

@@ -128,6 +128,14 @@ def test_an_infinite_offset_forbids_unknown_words(load: Load, alpha: float) -> N
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_forbidden_words_take_no_place_in_the_beam(load: Load, alpha: float) -> None:
+    log_probs = np.log([[0.3, 0.01, 0.01, 0.68]] * 20)  # b, bb, bbb and so on
+    options = {"alpha": alpha, "unk_offset": -math.inf, "beam_width": 8, "beam_margin": 100.0}
+    (found,) = ctc_beam_search(log_probs, alphabet=ALPHABET, model=load("run"), **options)
+    assert math.isfinite(found.score)
+
+
 def test_no_frames_are_no_words(load: Load) -> None:
     model = load("run")
     (found,) = ctc_beam_search(np.zeros((0, 4)), alphabet=ALPHABET, model=model)

@@ -4,6 +4,7 @@ import doctest
 import inspect
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -59,3 +60,9 @@ def test_the_examples_of_what_users_call_work(
     told: list[str] = []
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=told.append)
     assert result.failed == 0, "".join(told)
+
+
+@pytest.mark.parametrize("name", [each for each in charlm.__all__ if each != "__version__"])
+def test_help_in_python_names_options_of_the_command_line_only_in_a_command(name: str) -> None:
+    documented = inspect.getdoc(getattr(charlm, name)) or ""
+    assert re.findall(r"--[a-z]\S*", re.sub(r"`[^`]*`", "", documented)) == []

@@ -41,7 +41,8 @@ class TrainOptions:
     arch: Annotated[
         str | None,
         Opt(
-            "Preset of model and recipe; word-ngram-modern if not given; --list shows all.",
+            "Preset of model and recipe; word-ngram-modern if not given; `charlm train --list` "
+            "shows all.",
             metavar="NAME",
         ),
     ] = None
@@ -125,9 +126,9 @@ class TrainOptions:
     overrides: Annotated[
         Sequence[str],
         Opt(
-            "Any other setting (--list NAME shows them all, and all parts); may be repeated. A "
-            "part of another type (context.type=gru) starts from its own defaults, not the "
-            "preset's.",
+            "Any other setting (`charlm train --list NAME` shows them all, and all parts); may be "
+            "repeated. A part of another type (context.type=gru) starts from its own defaults, not "
+            "the preset's.",
             "Recipe",
             metavar="PART.OPTION=VALUE",
             flags=("--set",),
@@ -140,8 +141,8 @@ class TrainOptions:
     speller: Annotated[
         bool,
         Opt(
-            "Also train a model that spells words outside the vocabulary, for --open-vocabulary; "
-            "with --resume it can be added to a finished run.",
+            "Also train a model that spells words outside the vocabulary, as `charlm eval "
+            "--open-vocabulary` does; with --resume it can be added to a finished run.",
             "Unknown words",
         ),
     ] = False

@@ -54,8 +54,7 @@ class EvaluateOptions(ReadingOptions):
         bool,
         Opt(
             "Also give the perplexity with words outside the vocabulary spelled by the run's "
-            "speller instead of <unk>; --debug and --format still print the probabilities of "
-            "<unk>."
+            "speller instead of <unk>; figures of single words are still those of <unk>."
         ),
     ] = False
     adapt: AdaptChoice = "none"

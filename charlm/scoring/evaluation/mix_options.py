@@ -39,7 +39,7 @@ class MixOptions:
         ),
     ] = None
     split: Annotated[
-        SplitName | None, Opt("Part of --data whose perplexity is printed; test if not given.")
+        SplitName | None, Opt("Part of --data whose perplexity is reported; test if not given.")
     ] = None
     tune: Annotated[
         SplitName | None, Opt("Part of --data that the weights are tuned on; valid if not given.")
@@ -51,15 +51,15 @@ class MixOptions:
     add: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "Further stream; may be repeated. Also prints what the mixture gains from the streams "
-            "added.",
+            "Further stream; may be repeated. Also reports what the mixture gains from the "
+            "streams added.",
             metavar="STREAM",
         ),
     ] = ()
     bands: Annotated[
         bool,
         Opt(
-            "Also print perplexities by how often the predicted word occurs in train.txt of "
+            "Also report perplexities by how often the predicted word occurs in train.txt of "
             "--data, which may stand beside --text or score files for this."
         ),
     ] = False

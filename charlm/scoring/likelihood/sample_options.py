@@ -44,7 +44,7 @@ class SampleOptions:
         bool, Opt("Never draw <unk>; the other words share its probability.", "Draws")
     ] = False
     open_vocabulary: Annotated[
-        bool, Opt("Let the run's speller (charlm train --speller) spell each <unk>.", "Draws")
+        bool, Opt("Let the run's speller (`charlm train --speller`) spell each <unk>.", "Draws")
     ] = False
     prefix: Annotated[str, Opt("Words that every sentence begins with.", metavar="WORDS")] = ""
     max_length: Annotated[

@@ -63,7 +63,7 @@ class RescoringOptions:
         Opt(
             "Weight of one feature: a feature of the lists, nn (nn2, …) for --model, kn (kn2, …) "
             "for --lm, words or oov, the numbers of words and of unknown words. It replaces that "
-            "of --weights, and tune begins from it; may be repeated.",
+            "of a file of weights, and tune begins from it; may be repeated.",
             metavar="NAME=NUMBER",
         ),
     ] = ()
@@ -71,7 +71,7 @@ class RescoringOptions:
         str | Path | None,
         Opt(
             "Text to fit weights on, by which all models are mixed word by word; if not given, "
-            "score and serve mix models as --weights records.",
+            "score and serve mix models as a file of weights records.",
             "Models",
             metavar="TEXT",
         ),
@@ -96,9 +96,10 @@ class RescoringOptions:
     open_vocabulary: Annotated[
         bool | None,
         Opt(
-            "Score unknown words by their spelling (train --speller). If not given: as the weights "
-            "were tuned, else in lists where the run has a speller and knows most words; where "
-            "lists are answered as they come (serve, --line-buffered), in all.",
+            "Score unknown words by their spelling (`charlm train --speller`). If not given: as "
+            "the weights were tuned, else in lists where the run has a speller and knows most "
+            "words; where lists are answered as they come (`charlm serve`, `charlm score "
+            "--line-buffered`), in all.",
             "Models",
         ),
     ] = None

@@ -32,10 +32,7 @@ class TuneOptions(SearchOptions, ListOptions):
     refs: Annotated[str | Path, REFERENCES]
     out: Annotated[
         str | Path | None,
-        Opt(
-            "File to write the weights to, for score --weights; if not given, they are only "
-            "printed."
-        ),
+        Opt("File to write the weights to, for `charlm score --weights`; none if not given."),
     ] = None
 
     def check(self) -> None:

@@ -50,7 +50,7 @@ class ItemOptions(ReadingOptions):
     open_vocabulary: Annotated[
         bool,
         Opt(
-            "Let the run's speller (charlm train --speller) spell words outside the vocabulary "
+            "Let the run's speller (`charlm train --speller`) spell words outside the vocabulary "
             "instead of taking <unk>."
         ),
     ] = False
@@ -99,7 +99,7 @@ class PairOptions(ItemOptions):
     pair_columns: Annotated[
         str | Sequence[str],
         Opt(
-            "With --pairs: columns of the better and of the worse sentence.",
+            "Columns of the better and of the worse sentence of a pair.",
             metavar="GOOD,BAD",
             cli_type=str,
         ),

@@ -20,7 +20,7 @@ from charlm.text.corpus.tokens import UNK_WORD
 ROUNDING = 1e-3  # by which a log-probability may be above 0
 
 LogProbs = npt.NDArray[np.float64]
-Answers = Sequence[Sequence[float] | npt.NDArray[np.floating]]  # of a user's own function
+Answers = Sequence[npt.ArrayLike]  # of a user's own function
 
 
 class NgramScorer:
@@ -128,8 +128,8 @@ class SameWords:
 class FunctionScorer:
     """A user's own function from sentences to lists of their words' log-probabilities, in nats.
 
-    Each list must have one number more than its sentence has words, and none NaN or above 0, as a
-    loss is (rounding aside); else a DataError names it.
+    Each list, array or tensor must have one number more than its sentence has words, and none NaN
+    or above 0, as a loss is (rounding aside); else a DataError names it.
 
     >>> own = charlm.FunctionScorer(lambda sentences: [[-2.0] * (len(s) + 1) for s in sentences])
     >>> found = charlm.score("lists.tsv", scorer=own, out="scored.tsv")
@@ -139,7 +139,7 @@ class FunctionScorer:
 
     @checked_call
     def __init__(
-        self, function: Callable[[Sequence[Words]], Answers], *, name: str = "own"
+        self, function: "Callable[[Sequence[Words]], Answers]", *, name: str = "own"
     ) -> None:
         self.function = function
         self.name = name

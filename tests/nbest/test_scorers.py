@@ -105,7 +105,7 @@ def test_a_function_that_gives_no_numbers_is_one_line(answer: object) -> None:
 def test_a_function_of_torch_is_called_without_gradients() -> None:
     weights = torch.zeros(2, requires_grad=True)
 
-    def answer(sentences: object) -> Any:
+    def answer(sentences: object) -> list[Tensor]:
         return [weights - 1]
 
     (found,) = FunctionScorer(answer).score([["a"]])

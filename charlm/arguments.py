@@ -48,7 +48,8 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     It computes in its own modes, whatever those of the caller.
     """
     parameters = inspect.signature(function).parameters
-    names = list(parameters)
+    # Python itself refuses a value behind these.
+    names = [each.name for each in parameters.values() if each.kind is not each.KEYWORD_ONLY]
     takes_options = "__signature__" in vars(function)  # its annotations are types, not strings
     kinds = get_type_hints(function)
     options: Any = vars(function).get("options_class", ())  # which may be given as one object

@@ -101,8 +101,11 @@ def test_no_argument_of_a_public_function_goes_unseen(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("load", "export")])
 def test_a_result_in_the_place_of_a_path_is_no_options(name: str, tiny_run: Path) -> None:
-    first = next(iter(inspect.signature(getattr(charlm, name)).parameters))
-    with pytest.raises(ConfigError, match=rf"^{first}: found Verification\("):
+    first = next(iter(inspect.signature(getattr(charlm, name)).parameters.values()))
+    kind, message = ConfigError, rf"^{first.name}: found Verification\("
+    if first.kind is first.KEYWORD_ONLY:
+        kind, message = TypeError, "too many positional arguments"
+    with pytest.raises(kind, match=message):
         getattr(charlm, name)(charlm.info(tiny_run, verify=True))
 
 
@@ -203,6 +206,8 @@ def test_texts_that_come_one_by_one_are_all_read(tiny_run: Path, corpus_dir: Pat
 def test_python_itself_tells_of_arguments_too_many_and_unknown() -> None:
     with pytest.raises(TypeError, match="takes from 0 to 1 positional arguments but 2"):
         checked_call(taken)("a", "b")  # type: ignore[misc]
+    with pytest.raises(TypeError, match=r"evaluate\(\): too many positional arguments"):
+        charlm.evaluate("exp/first", "corpus")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="unexpected keyword argument 'm'"):
         checked_call(taken)(m=3)  # type: ignore[call-arg]
 

@@ -96,6 +96,8 @@ def _fitted(value: Any, kind: Any) -> Any:
         return _number(value, kind)
     if kind is bool and str(getattr(value, "dtype", "")) == "bool" and not value.shape:  # NumPy's
         return bool(value)
+    if kind is str and isinstance(value, str):
+        return str.__str__(value)  # a plain one, as results are to hold
     if origin is Literal:
         fits = isinstance(value, str) and value in inner
     elif origin is Callable:

@@ -177,6 +177,7 @@ def taken(
         ("names", iter(["a", "b"]), ("a", "b")),
         ("names", np.array(["a", "b"]), ("a", "b")),
         ("names", "a", "a"),
+        ("names", np.str_("a"), "a"),
         ("settings", "a=1", ("a=1",)),  # as one setting, not as letters
         ("settings", ["a=1"], ("a=1",)),
         ("files", (Path(each) for each in "ab"), (Path("a"), Path("b"))),
@@ -193,6 +194,11 @@ def test_what_is_plainly_meant_is_taken(option: str, value: Any, expected: objec
     found = checked_call(taken)(**{option: value})[option]
     assert found == expected
     assert type(found) is type(expected)
+
+
+def test_results_hold_plain_strings_where_numpy_gave_its_own(model: charlm.Model) -> None:
+    (found,) = charlm.neighbours(np.array(["cat"]), model=model.path, k=1)  # type: ignore[call-overload]
+    assert repr(found).startswith("Neighbourhood(word='cat'")
 
 
 def test_texts_that_come_one_by_one_are_all_read(tiny_run: Path, corpus_dir: Path) -> None:

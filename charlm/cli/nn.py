@@ -57,7 +57,7 @@ def nn(options: NnOptions, *, as_json: bool) -> None:
     """
     question = _question(options)
     check_ranges(options)
-    options = replace(options, model=output.announced_run(options.model), tell=output.say)
+    options = replace(options, model=output.announced_run(options.model), on_stage=output.say)
     if question == "vectors":
         _write(options, as_json=as_json)
     else:

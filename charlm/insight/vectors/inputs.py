@@ -93,7 +93,7 @@ def open_vectors(
         vectors = Vectors(run)
     taps = vectors.taps(options.at, directed=directed)
     reader = Reader(vectors.run, raw=options.raw, lower=options.lower)
-    return OpenVectors(vectors, taps, reader, options.tell)
+    return OpenVectors(vectors, taps, reader, options.on_stage)
 
 
 def measured(

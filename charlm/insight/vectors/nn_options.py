@@ -48,7 +48,7 @@ class TapOptions:
     ] = None
     device: Device = "auto"
     threads: Threads = None
-    tell: OnStage = None
+    on_stage: OnStage = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -133,7 +133,7 @@ def test_a_run_that_cannot_be_written_is_asked_in_memory_and_that_is_told(
 
     monkeypatch.setattr(cache, "atomic_write", no_room)
     told: list[str] = []
-    (found,) = neighbours("a", model=run, device="cpu", tell=told.append)
+    (found,) = neighbours("a", model=run, device="cpu", on_stage=told.append)
     assert [near.word for near in found.nearest] == expected
     assert told == [
         f"{run}/vectors-word.safetensors: made once, of 6 words",

@@ -56,7 +56,11 @@ class RescoringOptions:
         Opt("N-gram model, an ARPA file or a KenLM binary; may be repeated."),
     ] = ()
     scorer: Annotated[
-        Scorer | None, Opt("A model of the caller's own, beside the others.", is_for_python=True)
+        Scorer | None,
+        Opt(
+            "A model of the caller's own, beside the others, such as a FunctionScorer.",
+            is_for_python=True,
+        ),
     ] = None
     weight: Annotated[
         Sequence[str],

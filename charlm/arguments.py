@@ -76,7 +76,8 @@ def _checked(value: Any, kinds: Mapping[str, Any], name: str) -> Any:
         noun = _noun(kinds[name])
         if isinstance(value, list | tuple) and " list " not in noun:
             noun += ", not several"
-        raise ConfigError(f"{name}: found {shown(value)}; expected {noun}")
+        where = _first_misfit(value, kinds[name])
+        raise ConfigError(f"{name}: found {shown(value)}{where}; expected {noun}")
     return fitted
 
 
@@ -119,6 +120,20 @@ def _several(values: Any, kind: Any) -> Any:
         return MISFIT
     fitted = tuple(_fitted(value, kind) for value in values)
     return MISFIT if any(each is MISFIT for each in fitted) else fitted
+
+
+def _first_misfit(values: Any, kind: Any) -> str:
+    """Which of several values does not fit, if others do: one of ten thousand is not seen."""
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    inner = [get_args(each)[0] for each in kinds if get_origin(each) in (Sequence, Iterable)]
+    is_list = isinstance(values, Sequence) or getattr(values, "ndim", 0) == 1  # not one read once
+    if not inner or not is_list or isinstance(values, str | bytes):
+        return ""
+    wrong = [(i, each) for i, each in enumerate(values) if _fitted(each, inner[0]) is MISFIT]
+    if not 0 < len(wrong) < len(values):
+        return ""
+    index, value = wrong[0]
+    return f", in which [{index}] is {shown(value)}"
 
 
 def _can_name_a_file(path: str | Path) -> bool:

@@ -109,6 +109,27 @@ def test_a_result_in_the_place_of_a_path_is_no_options(name: str, tiny_run: Path
         getattr(charlm, name)(charlm.info(tiny_run, verify=True))
 
 
+@pytest.mark.parametrize(
+    ("sentences", "where"),
+    [
+        (["a"] * 1000 + [None, "b"], ", in which [1000] is None"),
+        (np.array(["a", np.nan], dtype=object), ", in which [1] is nan"),
+        ([["a"], ["b"]], ""),  # none of them fits
+        ((None for _ in "ab"), ""),  # read only once
+    ],
+)
+def test_the_one_of_many_sentences_that_is_no_string_is_named(
+    sentences: Any, where: str, model: charlm.Model
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        model.score_many(sentences)
+    found, _, expected = str(caught.value).partition("; expected ")
+    assert found.startswith("sentences: found ")
+    assert (", in which" in found) == bool(where)
+    assert found.endswith(where)
+    assert expected == "a string or a list of strings"
+
+
 class TwoLines:
     def __repr__(self) -> str:
         return "of\ntwo"

@@ -26,6 +26,7 @@ from charlm.nbest.policies import (
 from charlm.text.io.lines import split_words
 
 BAR = "|||"
+ALIGNMENT = re.compile(r"[0-9][-0-9.,e+]*")  # 0-0, or soft: 0.1,0.9
 
 
 class MosesFormat(TemplateFormat):
@@ -92,6 +93,7 @@ def _row(line: Line) -> Row | OtherLine:
         raise DataError(f"{line.place}: found no id before the first '|||'; expected a number")
     features: dict[str, float] = {}
     at = _features_at(fields)
+    _refuse_words(fields[2:at], line.place)
     named = list(_labelled(fields[at], line.place))
     named += [("total", field.strip(" \t")) for field in fields[at + 1 : at + 2]]
     for name, value in named:
@@ -102,6 +104,16 @@ def _row(line: Line) -> Row | OtherLine:
             )
         features[name] = number(value, f"{line.place}: feature {name!r}")
     return Row(line, key, plain_words(fields[1], line.place), features, tuple(original))
+
+
+def _refuse_words(between: Sequence[str], place: str) -> None:
+    """Raises DataError for words between the words and the features: a text that holds `|||`."""
+    for token in split_words(" ".join(between)):
+        if not (ALIGNMENT.fullmatch(token) or is_number(token) or _label(token)):
+            raise DataError(
+                f"{place}: found {token[:40]!r} between the words and the features; expected "
+                "alignments or scores; if the words hold '|||', write it otherwise"
+            )
 
 
 def _whole(fields: Sequence[str]) -> list[str]:

@@ -128,6 +128,10 @@ def test_blank_lines_mean_nothing_and_are_kept(read, write) -> None:
             "a.list:1: found the label 'd' twice; expected each once",
         ),
         ("0 ||| a ||| total= 1 ||| 2\n", "a.list:1: found the feature 'total' twice; expected"),
+        (
+            "0 ||| a ||| b c ||| f= 1 ||| 2\n",
+            "a.list:1: found 'b' between the words and the features",
+        ),
         ("0 ||| a ||| f= nan\n", "a.list:1: utterance '0': the feature 'f' is nan; expected a fin"),
         (f"{OLD}{NEW}{OLD}", "a.list:3: found the id '0' again after others; expected its"),
     ],

@@ -42,6 +42,12 @@ NO_FEATURE = f"; if this is no feature, --columns gives it the name {SKIPPED}"
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # nats per unit
 MISSING = ("NA", "")  # how R and pandas write missing values
 RANK = re.compile("[0-9]{1,9}")
+RECOGS = re.compile(r"(ref|hyp)=\[.*\]")  # behind an id, a colon and a TAB, as icefall writes it
+# NeMo's files of beams have no ids: each list has the same number of lines.
+WITHOUT_IDS = (
+    "if they have no ids, as NeMo's beams, put some before them "
+    "(of 4 a list: awk '{print int((NR-1)/4) \"\\t\" $0}' FILE), and "
+)
 TRN_ID = re.compile(r"\([^()0-9]*+[0-9][^()]*\)")  # behind a text and a TAB, as ESPnet writes it
 
 
@@ -125,7 +131,13 @@ class TsvFormat(TemplateFormat):
         if _are_scores(lasts):
             raise DataError(
                 f"{line.place}: found numbers alone in the last column, as {fields[-1]!r:.40}; "
-                "expected texts; name the columns with --columns, as id,text,am"
+                f"expected texts; {WITHOUT_IDS if len(fields) == 2 else ''}name the columns with "
+                "--columns, as id,text,am"
+            )
+        if lasts and all(map(RECOGS.fullmatch, lasts)):
+            raise DataError(
+                f"{line.place}: found a reference or its only hypothesis, {fields[-1]!r:.40}, as "
+                "in icefall's recogs; expected lists of hypotheses; give its n-best lists"
             )
         if lasts and all(map(TRN_ID.fullmatch, lasts)):
             raise DataError(

@@ -55,9 +55,13 @@ def test_scores_in_the_last_column_are_no_texts(read) -> None:
     with pytest.raises(DataError) as error:
         read(TsvFormat(), "# beam 2\nwe know\t-1.25\nwe do\t-3\n")
     assert str(error.value) == (
-        "a.list:2: found numbers alone in the last column, as '-1.25'; expected texts; "
-        "name the columns with --columns, as id,text,am"
+        "a.list:2: found numbers alone in the last column, as '-1.25'; expected texts; if they "
+        "have no ids, as NeMo's beams, put some before them (of 4 a list: "
+        """awk '{print int((NR-1)/4) "\\t" $0}' FILE), and name the columns with --columns, """
+        "as id,text,am"
     )
+    with pytest.raises(DataError, match=r"expected texts; name the columns with --columns, as id"):
+        read(TsvFormat(), "u\twe know\t-1.25\nu\twe do\t-3\n")
 
 
 @pytest.mark.parametrize("text", ["u\t4\nv\t42\n", "u\t-1\nu\tminus 1\n", "u\t\n"])
@@ -355,6 +359,14 @@ def test_ids_behind_the_texts_as_sclite_has_them_are_no_texts(read) -> None:
     found = read(TsvFormat(), trn, columns=("text", "id"))
     assert [each.hypotheses[0].words for each in found] == [("we", "know"), ("yes",)]
     assert read(TsvFormat(), "u1\t(laughs)\n")[0].hypotheses[0].words == ("(laughs)",)
+
+
+def test_a_reference_and_its_only_hypothesis_as_icefall_has_them_are_no_list(read) -> None:
+    recogs = "u-0:\tref=['WE', 'KNOW']\nu-0:\thyp=['WE', 'DO']\n"
+    with pytest.raises(DataError, match=r"^a\.list:1: found a reference or its only hypothesis, "):
+        read(TsvFormat(), recogs)
+    (found,) = read(TsvFormat(), "u\tref=[a]\nu\ta b\n")
+    assert found.hypotheses[0].words == ("ref=[a]",)
 
 
 def test_a_csv_row_says_so(read) -> None:

@@ -176,9 +176,11 @@ class TsvFormat(TemplateFormat):
                     at = columns.roles["text"]
                     yield OtherLine(line, self.mark.join([*raw[:at], FEATURE, *raw[at:]]))
                     continue
-                if may_name_columns(fields):
-                    source.notices.headings.append(line.place)
                 columns = columns or self.guessed(fields, line, sample=sample)
+                if may_name_columns(fields):
+                    self.check_width(fields, columns, place=line.place)
+                    _refuse_names(fields, columns, place=line.place)
+                    source.notices.headings.append(line.place)
             assert columns is not None  # the first line named them
             self.check_width(fields, columns, place=line.place)
             yield _row(line, fields, _Cells(tuple(raw), columns))
@@ -198,6 +200,16 @@ def _require_one_order(said: Sequence[str], header: Fields, *, place: str) -> No
         raise ConfigError(
             f"{place}: the header names {','.join(header)}, and --columns (or the file of weights) "
             f"{','.join(said)}; expected one order; give --columns as the header has it"
+        )
+
+
+def _refuse_names(fields: Fields, columns: Columns, *, place: str) -> None:
+    """Raises DataError for a line that could be a header and has words where features stand."""
+    features = [fields[column].strip(" ") for column, _, _ in columns.features]
+    if any(field not in MISSING and not is_number(field) for field in features):
+        raise DataError(
+            f"{place}: found names where features stand, as in a header; call its columns as "
+            f"--columns does ({','.join(columns.names)}), or begin the line with #"
         )
 
 

@@ -335,6 +335,18 @@ def test_a_first_line_that_looks_like_a_header_and_is_read_is_told(read, columns
     assert notices.headings == ["a.list:1"]
 
 
+def test_a_header_of_other_names_does_not_pass_for_a_row_of_features(read) -> None:
+    text = "sent\thyp\tscore\n1\ta b\t-1\n1\ta c\t-2\n"
+    with pytest.raises(DataError) as caught:
+        read(TsvFormat(), text, columns=("id", "text", "am"))
+    assert str(caught.value) == (
+        "a.list:1: found names where features stand, as in a header; call its columns as "
+        "--columns does (id,text,am), or begin the line with #"
+    )
+    found = read(TsvFormat(), f"#{text}", columns=("id", "text", "am"))
+    assert features_of(found) == [[{"am": -1.0}, {"am": -2.0}]]
+
+
 def test_a_hypothesis_is_not_told_to_look_like_a_header(read) -> None:
     notices = Notices()
     read(TsvFormat(), "utt1\tword\nutt2\ttext\n", notices=notices)

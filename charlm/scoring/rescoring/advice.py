@@ -130,7 +130,7 @@ def _on_order(result: RescoringResult) -> list[str]:
 
 def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[str]:
     """On tuned weights that look wrong."""
-    notes = []
+    notes, idle = [], []
     for each in details:
         name = each.feature
         # Where the interval ends at 0, hypotheses may tie there, and any of them may win.
@@ -142,16 +142,24 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
                 f"domain; give --range {name}=0:, or leave it out (--tuned)"
             )
         elif not each.is_fixed and each.has_effect and may_be_0:
-            notes.append(
-                f"{name} hardly matters: without it the rate rises by 0.1 % at most; leave it out "
-                "(--tuned), or tune on more lists"
-            )
+            idle.append(name)
         elif each.at_border:
             notes.append(
                 f"{name} is no worse at the end of its range (flat from {each.flat_low:.4g} to "
                 f"{each.flat_high:.4g}): a wider --range {name}=LOW:HIGH may find a better one; "
                 "leave it out (--tuned) if the end is 0"
             )
+    if len(idle) == 1:
+        notes.append(
+            f"{idle[0]} hardly matters: without it the rate rises by 0.1 % at most; leave it out "
+            "(--tuned), or tune on more lists"
+        )
+    elif idle:  # of two that say the same, each alone may go
+        notes.append(
+            f"{', '.join(idle)} hardly matter, each alone: without any one of them the rate rises "
+            "by 0.1 % at most, without all perhaps by more; leave out one at a time (--tuned), or "
+            "tune on more lists"
+        )
     return notes
 
 

@@ -61,6 +61,15 @@ def test_a_tuned_weight_that_speaks_against_itself_is_named_with_what_to_do(
     assert all(each.startswith(beginning) and remedy in each for each in found)
 
 
+def test_weights_that_hardly_matter_each_alone_are_not_all_to_be_left_out() -> None:
+    """Of two copies of a feature each can go, and not both."""
+    result: Any = SimpleNamespace(scorers={})
+    copies = [tuned(name, 2, -0.1, 4, at_border=False) for name in ("lm", "lm2")]
+    (note,) = advice.on_tuned(result, copies)
+    assert note.startswith("lm, lm2 hardly matter, each alone: ")
+    assert "leave out one at a time (--tuned)" in note
+
+
 @pytest.mark.parametrize(("tuned_for", "measured", "n"), [("bleu", "wer", 1), ("wer", "cer", 0)])
 def test_weights_tuned_for_another_rate_than_is_reported_are_told(
     tmp_path: Path, tuned_for: str, measured: str, n: int

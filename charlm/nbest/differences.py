@@ -3,6 +3,9 @@
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from rapidfuzz.distance import Levenshtein
 
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.references import References
@@ -13,6 +16,8 @@ from charlm.text.corpus.oddities import APOSTROPHES, SAME_LETTERS
 from charlm.text.corpus.signs import LEAST_SHARE, uncut_of
 from charlm.text.corpus.tokens import share
 
+ENOUGH = 10  # lists, to tell whether their references are their own
+BEGINNING = 200  # characters of a text that tell it from another
 ONE_OF_EACH = str.maketrans(
     dict.fromkeys(APOSTROPHES, "'") | {other: letter for letter, other in SAME_LETTERS}
 )
@@ -22,11 +27,32 @@ def note_differences(
     lists: Sequence[NbestList], references: References, *, notices: Notices
 ) -> None:
     """Note what makes error rates tell little: words written otherwise, noise that nobody wrote."""
+    notices.share_astray = _share_astray(lists, references)
     notices.share_in_case = _share_in_case(lists, references)
     notices.n_in_other_characters = _n_in_other_characters(lists, references)
     notices.n_in_pieces = _n_in_pieces(lists, references)
     notices.share_uncut = _share_uncut(references)
     notices.noise_without_reference = _noise_without_reference(lists, references)
+
+
+def _share_astray(lists: Sequence[NbestList], references: References) -> float:
+    """The share of references that are no nearer to their own list than to the one before.
+
+    By characters, which tell it whatever case, tokeniser or pieces of words they are written in.
+    """
+    n_astray = n_told = 0
+    for before, nbest in pairwise(lists):
+        said, said_before = (_begun(references[each.id]) for each in (nbest, before))
+        own, other = (_begun(each.hypotheses[0].words) for each in (nbest, before))
+        # One prompt may be read twice, and the references of counted-bleu are numbers.
+        if own and said != said_before and any(map(str.isalpha, said)):
+            n_told += 1
+            n_astray += Levenshtein.distance(own, said) >= Levenshtein.distance(other, said)
+    return share(n_astray, n_told) if n_told >= ENOUGH else 0.0
+
+
+def _begun(words: Sequence[str]) -> str:
+    return " ".join(words).casefold()[:BEGINNING]
 
 
 def _share_in_case(lists: Iterable[NbestList], references: References) -> float:

@@ -14,6 +14,7 @@ from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
 FEW = 10  # unknown words, which any text may have
 UNCUT = 1 / 10  # of the words of references, which may cite Chinese
+ASTRAY = 1 / 3  # of the references; of a wrong order about half are
 OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
 
 
@@ -35,6 +36,12 @@ def advice_on(result: RescoringResult) -> list[str]:
 def _on_words(notices: Notices) -> list[str]:
     """On words of lists and references that count as errors for how they are written."""
     notes = []
+    if notices.share_astray >= ASTRAY:
+        notes.append(
+            f"{notices.share_astray:.0%} of the references are no nearer to the first hypothesis "
+            "of their list than to that of the list before: they seem to be in another order than "
+            "the lists, or of others, and then the rates tell nothing"
+        )
     if notices.share_in_case >= OTHER_CASE:
         notes.append(
             f"{notices.share_in_case:.0%} of the words that the lists share with their references "

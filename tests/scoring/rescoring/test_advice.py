@@ -134,6 +134,31 @@ def test_references_in_another_case_are_told_where_they_are_what_errors_come_fro
         assert [each.startswith(beginning) for each in told] == [True] * (share > 1 / 2)
 
 
+ANIMALS = ["ape", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "owl", "pig", "rat"]
+SAID = [f"{animal} is said by {animal}" for animal in ANIMALS]
+
+
+@pytest.mark.parametrize(
+    ("references", "is_told"),
+    [
+        (SAID, False),
+        ([text.upper() for text in SAID], False),
+        ([SAID[-1], *SAID[:-1]], True),
+        (SAID[::-1], True),
+        (["yes"] * len(SAID), False),  # one prompt
+        ([f"{n} {n}" for n in range(len(SAID))], False),  # the lengths of counted-bleu
+    ],
+)
+def test_references_in_another_order_than_the_lists_are_told(
+    tmp_path: Path, references: list[str], is_told: bool
+) -> None:
+    rows = "".join(f"u{n:02}\t-1\t{text}\nu{n:02}\t-2\tx\n" for n, text in enumerate(SAID))
+    said = "".join(f"u{n:02}\t{text}\n" for n, text in enumerate(references))
+    for result in scored_and_tuned(tmp_path, rows, references=said):
+        told = [each for each in advice.advice_on(result) if "in another order" in each]
+        assert len(told) == is_told
+
+
 def test_words_that_only_look_like_those_of_the_references_are_counted(tmp_path: Path) -> None:
     lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
     lists.write_text(

@@ -214,7 +214,20 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     raise DataError(
         f"{name}: {len(full)} references{of_lines} for {len(ids)} lists, {hits[best]} with an id "
         f"of theirs; expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each "
-        f"list{hint and f'; {hint}'}"
+        f"list{hint and f'; {hint}'}{_numbers_hint(ids, n_lines=len(lines))}"
+    )
+
+
+def _numbers_hint(ids: Sequence[str], *, n_lines: int) -> str:
+    """A hint for more lines than lists whose ids are lines' numbers: decoders skip empty ones."""
+    if not (ids and n_lines > len(ids) and _are_numbers(ids)):
+        return ""
+    first = int(max(map(int, ids)) == n_lines)
+    if max(map(int, ids)) >= n_lines + first:
+        return ""
+    return (
+        f"; if the ids are numbers of lines, nl -ba -w1 -v{first} REFS writes them, and "
+        "--allow-missing leaves out lines without a list"
     )
 
 
@@ -254,7 +267,7 @@ def _marked_form(full: Sequence[Line], *, name: str) -> ReferenceFormat | None:
 
 def _require_order(ids: Sequence[str], *, name: str) -> None:
     """Raises DataError for ids that count the lists, but in another order than their numbers."""
-    if not all(id.isascii() and id.isdecimal() and len(id) < MAX_DIGITS for id in ids):
+    if not _are_numbers(ids):
         return
     numbers = [*map(int, ids)]
     counts = sorted(numbers)
@@ -264,6 +277,10 @@ def _require_order(ids: Sequence[str], *, name: str) -> None:
             "order; expected lists in order, or references with ids "
             f"(nl -ba -w1 -v{counts[0]} REFS)"
         )
+
+
+def _are_numbers(ids: Sequence[str]) -> bool:
+    return all(id.isascii() and id.isdecimal() and len(id) < MAX_DIGITS for id in ids)
 
 
 def _segments(lines: Sequence[Line], *, name: str) -> list[Entry]:

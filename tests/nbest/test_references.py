@@ -226,6 +226,17 @@ def test_a_list_that_holds_no_reference_of_its_own_is_named_or_left_out() -> Non
     assert notices.passed_over == {"lists without a reference": 1}
 
 
+@pytest.mark.parametrize(
+    ("ids", "first"), [(["0", "2"], "0"), (["1", "3"], "1"), (["0", "1"], "0"), (["7", "8"], "")]
+)
+def test_lines_of_which_some_have_no_list_are_to_be_numbered_as_the_lists_are(
+    tmp_path: Path, ids: list[str], first: str
+) -> None:
+    with pytest.raises(DataError, match="or a line for each list") as caught:
+        read(written(tmp_path, "a b\n\nc d\n"), ids)
+    assert (f"nl -ba -w1 -v{first} REFS" in str(caught.value)) == bool(first)
+
+
 def test_lines_without_ids_are_no_references_of_numbered_lists_in_another_order(
     tmp_path: Path,
 ) -> None:

@@ -149,7 +149,8 @@ class ListBuilder:
         """The command that sorts such a list, if ids come first and no line must stay on top."""
         first, *rest = row.line.text.replace("\t", " ").split(" ", 1)
         goes_alone = not (self._has_header or self._source.features)
-        return "sort -s -k1,1 FILE" if rest and first == row.id and goes_alone else ""
+        by_number = "n" if row.id.isascii() and row.id.isdecimal() else ""
+        return f"sort -s -k1,1{by_number} FILE" if rest and first == row.id and goes_alone else ""
 
     def _closed(self) -> NbestList:
         rows, gaps = self._rows, [*self._gaps, self._end]

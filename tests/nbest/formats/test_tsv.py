@@ -175,6 +175,7 @@ def test_na_among_numbers_is_refused_or_the_worst_of_its_list(cell, read) -> Non
     ("text", "columns", "advice"),
     [
         ("u\t-1\ta\nv\t-1\ta\nu\t-1\tb\n", (), "sort the list (sort -s -k1,1 FILE), or give"),
+        ("2\ta\n10\ta\n2\tb\n", (), "sort the list (sort -s -k1,1n FILE), or give"),
         ("id\ttext\nu\ta\nv\ta\nu\tb\n", (), "sort the list, or give"),  # the header stays
         ("1\tu\ta\n1\tv\ta\n1\tu\tb\n", ("-", "id", "text"), "sort the list, or give"),
         ("u 1\ta\nu 2\ta\nu 1\tb\n", (), "sort the list, or give"),  # sort cuts at the blank

@@ -138,6 +138,7 @@ def _on_order(result: RescoringResult) -> list[str]:
 def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[str]:
     """On tuned weights that look wrong."""
     notes, idle = [], []
+    scale = next((each for each in details if each.is_fixed and each.weight), None)
     for each in details:
         name = each.feature
         # Where the interval ends at 0, hypotheses may tie there, and any of them may win.
@@ -151,11 +152,7 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
         elif not each.is_fixed and each.has_effect and may_be_0:
             idle.append(name)
         elif each.at_border:
-            notes.append(
-                f"{name} is no worse at the end of its range (flat from {each.flat_low:.4g} to "
-                f"{each.flat_high:.4g}): a wider --range {name}=LOW:HIGH may find a better one; "
-                "leave it out (--tuned) if the end is 0"
-            )
+            notes.append(_on_border(each, scale=scale))
     if len(idle) == 1:
         notes.append(
             f"{idle[0]} hardly matters: without it the rate rises by 0.1 % at most; leave it out "
@@ -168,6 +165,22 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
             "tune on more lists"
         )
     return notes
+
+
+def _on_border(weight: TunedWeight, *, scale: TunedWeight | None) -> str:
+    name = weight.feature
+    note = (
+        f"{name} is no worse at the end of its range (flat from {weight.flat_low:.4g} to "
+        f"{weight.flat_high:.4g}): a wider --range {name}=LOW:HIGH may find a better one; "
+        "leave it out (--tuned) if the end is 0"
+    )
+    if scale is None or weight.flat_low <= 0:
+        return note
+    # As all of `weight` means none of `scale`, whose sign was not looked for.
+    return (
+        f"{note}; if {scale.feature} is a cost, its weight, {scale.weight:g}, has the wrong sign: "
+        f"name another feature first (--tuned {name},{scale.feature})"
+    )
 
 
 def _on_recordings(result: RescoringResult) -> list[str]:

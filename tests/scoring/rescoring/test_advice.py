@@ -70,6 +70,19 @@ def test_weights_that_hardly_matter_each_alone_are_not_all_to_be_left_out() -> N
     assert "leave out one at a time (--tuned)" in note
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "is_told"), [(1.2, 100, True), (-100, -1.2, False), (0, 100, False)]
+)
+def test_a_cost_that_sets_the_scale_is_thought_of_where_another_weight_has_no_upper_end(
+    low: float, high: float, is_told: bool
+) -> None:
+    result: Any = SimpleNamespace(scorers={})
+    scale = tuned("edits", 1, 1, 1, at_border=False, is_fixed=True)
+    other = tuned("lm", (low + high) / 2, low, high, at_border=True)
+    (note,) = advice.on_tuned(result, [scale, other])
+    assert note.endswith("name another feature first (--tuned lm,edits)") == is_told
+
+
 @pytest.mark.parametrize(("tuned_for", "measured", "n"), [("bleu", "wer", 1), ("wer", "cer", 0)])
 def test_weights_tuned_for_another_rate_than_is_reported_are_told(
     tmp_path: Path, tuned_for: str, measured: str, n: int

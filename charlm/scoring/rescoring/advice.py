@@ -15,6 +15,9 @@ from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 FEW = 10  # unknown words, which any text may have
 UNCUT = 1 / 10  # of the words of references, which may cite Chinese
 ASTRAY = 1 / 3  # of the references; of a wrong order about half are
+# What a format's `confidence` is; AWS' are logs.
+FROM_0_TO_1 = "a number from 0 to 1"
+OWN_SCALE = {"azure": FROM_0_TO_1, "google": FROM_0_TO_1, "vosk": "of no known scale"}
 OTHER_CASE = 1 / 2  # of the words; a recogniser makes fewer errors of case
 
 
@@ -25,7 +28,7 @@ def advice_on(result: RescoringResult) -> list[str]:
         *_on_words(result.notices),
         *_on_weights(result),
         *_on_metric(result),
-        *_on_means(result),
+        *_on_scale(result),
         *_on_order(result),
         *_on_recordings(result),
         *_on_vocabulary(result),
@@ -111,18 +114,25 @@ def _on_metric(result: RescoringResult) -> list[str]:
     return [f"the rates are WER, but the weights were tuned for {tuned.upper()}: --metric {name}"]
 
 
-def _on_means(result: RescoringResult) -> list[str]:
-    """A decoder's `score` that may be a mean over tokens, ranked beside a model's, a sum."""
+def _on_scale(result: RescoringResult) -> list[str]:
+    """A decoder's score of another scale than a model's, which is a sum of logs, ranked with it."""
     weights = result.weights
     values = {} if weights is None or weights.origin else weights.values
-    is_weighed = values.get("score") and any(map(values.get, result.scorers))
-    if not (result.notices.may_be_means and is_weighed):
+    if not any(map(values.get, result.scorers)):
         return []
-    return [
-        f"score of {result.format}'s lists may be divided by the number of tokens, as the decoder "
-        "does unless told otherwise, and a model's scores are sums: give the length penalty that "
-        "it had (--length-penalty 1), or weights that charlm tune finds"
-    ]
+    if result.notices.may_be_means and values.get("score"):
+        return [
+            f"score of {result.format}'s lists may be divided by the number of tokens, as the "
+            "decoder does unless told otherwise, and a model's scores are sums: give the length "
+            "penalty that it had (--length-penalty 1), or weights that charlm tune finds"
+        ]
+    if result.format in OWN_SCALE and values.get("confidence") == 1:  # by default
+        return [
+            f"confidence of {result.format}'s lists is {OWN_SCALE[result.format]}, and a model's "
+            "scores are sums of logs: which of them decides is chance; charlm tune finds weights, "
+            "--weight sets one"
+        ]
+    return []
 
 
 def _on_order(result: RescoringResult) -> list[str]:

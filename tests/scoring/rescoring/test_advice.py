@@ -370,6 +370,30 @@ def test_scores_that_may_be_means_beside_a_models_sums_are_named(
 
 
 @pytest.mark.parametrize(
+    ("alternatives", "weight", "beginning"),
+    [
+        ('{"NBest": [{"Confidence": 0.9, "Lexical": "a b"}]}', "1", "confidence of azure's lists"),
+        (
+            '{"alternatives": [{"confidence": 99, "text": "a"}]}',
+            "1",
+            "confidence of vosk's lists",
+        ),
+        ('{"alternatives": [{"confidence": 99, "text": "a"}]}', "0.5", ""),  # chosen
+    ],
+)
+def test_confidences_that_are_no_logs_are_named_beside_a_models_scores(
+    tmp_path: Path, alternatives: str, weight: str, beginning: str
+) -> None:
+    (tmp_path / "lists").write_text(alternatives + "\n")
+    asked: Any = {"write": "none", "weight": [f"confidence={weight}"]}
+    for scorer, is_named in ((OWN, bool(beginning)), (None, False)):
+        result = charlm.score(tmp_path / "lists", scorer=scorer, **asked)
+        found = [each for each in advice.advice_on(result) if "which of them decides" in each]
+        assert len(found) == is_named
+        assert all(each.startswith(beginning) for each in found)
+
+
+@pytest.mark.parametrize(
     ("text", "weights"),
     [
         ('{"id": "u", "beams": [["a b", null, [], -3.0, -5.0], ["a", null, [], -2.0, -6.0]]}', []),

@@ -25,6 +25,7 @@ def advice_on(result: RescoringResult) -> list[str]:
     """Sentences for the user about a result, the most serious first; empty if all is well."""
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
     return [
+        *_on_references(result.notices),
         *_on_words(result.notices),
         *_on_weights(result),
         *_on_metric(result),
@@ -36,15 +37,20 @@ def advice_on(result: RescoringResult) -> list[str]:
     ]
 
 
+def _on_references(notices: Notices) -> list[str]:
+    """On references that seem not to be those of their lists."""
+    if notices.share_astray < ASTRAY:
+        return []
+    return [
+        f"{notices.share_astray:.0%} of the references are no nearer to the first hypothesis of "
+        "their list than to that of the list before: they seem to be in another order than the "
+        "lists, or of others, and then the rates tell nothing"
+    ]
+
+
 def _on_words(notices: Notices) -> list[str]:
     """On words of lists and references that count as errors for how they are written."""
     notes = []
-    if notices.share_astray >= ASTRAY:
-        notes.append(
-            f"{notices.share_astray:.0%} of the references are no nearer to the first hypothesis "
-            "of their list than to that of the list before: they seem to be in another order than "
-            "the lists, or of others, and then the rates tell nothing"
-        )
     if notices.share_in_case >= OTHER_CASE:
         notes.append(
             f"{notices.share_in_case:.0%} of the words that the lists share with their references "

@@ -7,13 +7,14 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while the commands are imported is one line, too."""
+    """Run the command line; Ctrl-C before a command begins is one line, too."""
     try:
         from charlm.cli import main as run
+
+        run()
     except KeyboardInterrupt:
         sys.stderr.write("charlm: interrupted\n")
         sys.exit(130)
-    run()
 
 
 if __name__ == "__main__":

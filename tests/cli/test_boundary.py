@@ -137,13 +137,20 @@ def test_a_command_that_ends_well_has_status_0_and_an_untouched_stdout() -> None
     assert (result.exit_code, result.stdout, result.stderr) == (0, "[noise] é\n", "")
 
 
-def test_ctrl_c_while_the_commands_are_imported_is_one_line() -> None:
-    script = (
-        "import sys, charlm.__main__ as program\n"
-        "class Finder:\n    def find_spec(self, name, *_):\n"
-        "        if name == 'charlm.cli': raise KeyboardInterrupt\n"
-        "sys.meta_path.insert(0, Finder())\nprogram.main()\n"
-    )
+IMPORTED = (
+    "class Finder:\n    def find_spec(self, name, *_):\n"
+    "        if name == 'charlm.cli': raise KeyboardInterrupt\n"
+    "sys.meta_path.insert(0, Finder())\n"
+)
+BUILT = (
+    "import signal, typer.main\n"
+    "typer.main.get_command = lambda _: signal.raise_signal(signal.SIGINT)\n"
+)
+
+
+@pytest.mark.parametrize("comes", [IMPORTED, BUILT])
+def test_ctrl_c_while_the_commands_are_imported_or_built_is_one_line(comes: str) -> None:
+    script = f"import sys, charlm.__main__ as program\n{comes}program.main()\n"
     command = [sys.executable, "-c", script]
     ran = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (130, "charlm: interrupted\n")

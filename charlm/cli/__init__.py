@@ -115,4 +115,6 @@ def main() -> None:
 
 def _is_not_of_a_folder(record: logging.LogRecord) -> bool:
     """Filter out that HOME cannot be written, as in containers; charlm itself needs none."""
-    return not record.getMessage().startswith(("mkdir -p failed", "Matplotlib created a temporary"))
+    said = record.getMessage()
+    begins = ("mkdir -p failed", "Matplotlib created a temporary")
+    return not (said.startswith(begins) or said.endswith(" is not a writable directory"))

@@ -157,11 +157,25 @@ def test_a_picture_is_not_opened(tiny_run: Path, tmp_path: Path) -> None:
     assert "--open: is for the page, which is not made; leave it out" in result.stderr
 
 
-def test_a_home_that_cannot_be_written_is_nothing_to_tell(tiny_run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "curves.svg"
+@pytest.mark.parametrize("home", ["/dev/null", "read-only"])
+def test_a_home_that_cannot_be_written_is_nothing_to_tell(
+    home: str, tiny_run: Path, tmp_path: Path
+) -> None:
+    config, out = tmp_path / "read-only" / ".config", tmp_path / "curves.svg"
+    (config / "matplotlib").mkdir(parents=True)
+    script = (  # root may write anywhere
+        "import os; access = os.access\n"
+        "os.access = lambda path, *_: not str(path).endswith('matplotlib') and access(path, *_)\n"
+        "from charlm.__main__ import main; main()"
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "charlm", "report", tiny_run, "--picture", "curves", "--out", out],
-        env={**os.environ, "HOME": "/dev/null", "MPLCONFIGDIR": ""},
+        [sys.executable, "-c", script, "report", tiny_run, "--picture", "curves", "--out", out],
+        env={
+            **os.environ,
+            "HOME": str(tmp_path / home),
+            "XDG_CONFIG_HOME": str(tmp_path / home / ".config"),
+            "MPLCONFIGDIR": "",
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 from charlm.cli import output, preset_list
@@ -46,6 +47,7 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     from charlm.training.plan import left_behind
     from charlm.training.train import train as train_model
 
+    gettempdir()  # where there is none matplotlib may fail, which would be after an epoch
     outlive_closed_pipes()
     request = StopRequest(is_rank_0=is_rank_0())
     try:

@@ -54,6 +54,11 @@ def trained(corpus: Path, run: Path, **more: object) -> TrainResult:
 def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Starts a training into tmp_path/run; the process is killed at the end if it still runs."""
     started = []
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+    environment["TMPDIR"] = str(temporary)
+    environment.pop("TORCHINDUCTOR_CACHE_DIR", None)  # torch sets it where a test has trained
 
     def begin(*more: str) -> "subprocess.Popen[str]":
         words = ["--arch", "char-small", "--data", str(corpus), "--out", str(tmp_path / "run")]
@@ -67,7 +72,7 @@ def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Po
                 stderr=subprocess.PIPE,
                 text=True,
                 cwd=Path(__file__).parents[2],
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"},
+                env=environment,
                 start_new_session=True,
             )
         )
@@ -114,6 +119,7 @@ def test_a_training_stopped_by_a_signal_says_where_and_goes_on_to_the_same_bits(
     assert (process.returncode, printed) == (status, "")
     last = errors.splitlines()[-1]
     assert re.fullmatch(STOPPED.format(run=re.escape(str(run)), name=name), last), errors
+    assert list((tmp_path / "temporary").iterdir()) == []
     assert trained(corpus, run, resume=True).epochs == EPOCHS
     assert (run / "model.safetensors").read_bytes() == whole
 

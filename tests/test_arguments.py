@@ -76,7 +76,7 @@ def test_a_model_refuses_what_it_cannot_take(
         ("train", "epochs", 2.5, "found 2.5; expected a whole number or None"),
         ("train", "threads", 10**30, f"found {10**30}; expected a whole number or None"),
         ("train", "lr", 10**400, "expected a number or None"),
-        ("score", "metric", "ter", "found 'ter'; expected one of 'wer', 'cer', 'bleu', 'counted-b"),
+        ("score", "metric", "ter", "found 'ter'; expected one of 'wer', 'cer', 'bleu', 'chrf', 'c"),
         ("score", "scorer", len, "expected a Scorer or None"),
         ("score", "features", {"am": 3}, "found {'am': 3}; expected a list of strings or a dict"),
         ("sample", "temperature", "hot", "found 'hot'; expected a number"),

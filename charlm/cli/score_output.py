@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from charlm.text.corpus.normalisation import Normalisation
 
+ERROR_RATES = ("wer|", "cer|")  # the other metrics are better the higher: 1 - each is shown
 CHANCE = 0.05  # a larger p is no evidence of a gain
 SMALLEST_P = 1e-290  # shares below 1e-300 are left out of the sum that p is
 
@@ -253,7 +254,7 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
     held_out = ""
     if tuned.held_out_error is not None:
         held_out = f", {_percent(tuned.held_out_error)} cross-validated"
-    share = "1 - " if tuned.metric.startswith("bleu|") else ""
+    share = "" if tuned.metric.startswith(ERROR_RATES) else "1 - "
     yield (
         f"tuned on {output.counted(tuned.n_lists, 'list')}: {_percent(tuned.first_error)} first, "
         f"{_percent(tuned.error)} tuned{held_out}; {share}{tuned.metric}"
@@ -289,7 +290,8 @@ def _rates(report: "RateReport") -> Iterator[str]:
         ("worst", report.worst),
     ]
     has_edits = report.first.n_tokens is not None
-    header = ["", *(("rate", "sub", "del", "ins", "of") if has_edits else ("1 - bleu",))]
+    name = report.metric.partition("|")[0]
+    header = ["", *(("rate", "sub", "del", "ins", "of") if has_edits else (f"1 - {name}",))]
     rows = [_rate_row(*each, has_edits=has_edits) for each in named]
     yield from output.table_lines(rows, header=header)
     if report.recovered is not None:

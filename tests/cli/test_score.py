@@ -261,6 +261,8 @@ def test_a_p_that_is_too_small_for_a_number_is_not_0() -> None:
     assert "-100.00 % to -100.00 %, p < 1e-290 (matched pairs)\n" in told
     drawn = ask("many.tsv", "--refs", "many.refs", *given, "--metric", "bleu").stdout
     assert ", p = 1 (1000 random sign flips)\n" in drawn
+    drawn = ask("many.tsv", "--refs", "many.refs", *given, "--metric", "chrf").stdout
+    assert re.search(r"^ +1 - chrf\nfirst-best +100\.00 %\nrescored +0\.00 %$", drawn, re.M)
 
 
 def test_why_is_a_table() -> None:

@@ -52,9 +52,10 @@ def test_a_column_that_repeats_another_is_told_and_not_tuned() -> None:
     assert row == ["again", "0", "0", "0", "always equals am, whose weight is tuned for both"]
 
 
-def test_of_bleu_what_is_minimised_is_told() -> None:
-    result = call("tune", "dev.tsv", "--refs", "dev.refs", "--folds", "0", "--metric", "bleu")
-    assert re.search(r"^tuned on 8 lists: .* % tuned; 1 - bleu\|nrefs:1\|", result.stdout, re.M)
+@pytest.mark.parametrize("name", ["bleu", "chrf"])
+def test_of_scores_what_is_minimised_is_told(name: str) -> None:
+    told = call("tune", "dev.tsv", "--refs", "dev.refs", "--folds", "0", "--metric", name).stdout
+    assert re.search(rf"^tuned on 8 lists: .* % tuned; 1 - {name}\|.*\bnrefs:1\|", told, re.M)
 
 
 def test_without_a_model_and_a_file_the_weights_are_told(at_home: Path) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from charlm.nbest.metrics.error_rates import Metric
 
-MetricName = Literal["wer", "cer", "bleu", "counted-bleu"]
+MetricName = Literal["wer", "cer", "bleu", "chrf", "counted-bleu"]
 
 
 def metric_named(name: MetricName) -> "Metric":
@@ -18,6 +18,10 @@ def metric_named(name: MetricName) -> "Metric":
 
     if name in ("wer", "cer"):
         return WordErrorRate() if name == "wer" else CharacterErrorRate()
+    if name == "chrf":
+        from charlm.nbest.metrics.chrf import ChrF
+
+        return ChrF()
     from charlm.nbest.metrics.bleu import Bleu, CountedBleu
 
     return Bleu() if name == "bleu" else CountedBleu()

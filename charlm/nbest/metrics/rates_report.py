@@ -23,7 +23,7 @@ GROWTH = 0.05  # share of an oracle's errors that more hypotheses correct; less 
 
 @dataclass(frozen=True)
 class Rate:
-    """An error rate as a share, and the edits that it counts; these are None for BLEU."""
+    """An error rate as a share, and the edits that it counts; these are None for BLEU and chrF."""
 
     error: float
     substitutions: int | None = None
@@ -56,7 +56,7 @@ class RateReport(JsonResult):
     def share_of_lists(self) -> float | None:
         """The share of the errors left that no choice from the lists avoids; None if none is left.
 
-        Also None for BLEU, which counts right answers in other words as wrong, on any list.
+        Also None for BLEU and chrF, which count right answers in other words as wrong, on any list.
         """
         is_counted = self.oracle.n_tokens is not None and self.rescored.error > 0
         return self.oracle.error / self.rescored.error if is_counted else None
@@ -134,9 +134,9 @@ def oracle(
 ) -> list[int]:
     """Which of the first `depth` hypotheses of each list (all, if None) give the lowest rate.
 
-    `worst`: the highest rate. Of equal hypotheses, the first is taken. BLEU of a corpus is not a
-    sum over sentences: its oracle is found by hill climbing, one list at a time with the others
-    fixed, and may be missed by a little.
+    `worst`: the highest rate. Of equal hypotheses, the first is taken. BLEU of a corpus, like
+    chrF, is not a sum over sentences: its oracle is found by hill climbing, one list at a time with
+    the others fixed, and may be missed by a little.
     """
     tops = [counts_HK[:depth] for counts_HK in statistics]
     if isinstance(metric, ErrorRate):

@@ -260,7 +260,8 @@ class ListOptions(RescoringOptions):
         MetricName,
         Opt(
             "What is measured; cer counts code points, vowel signs and other combining marks among "
-            "them; counted-bleu is BLEU for lists that hold counts of matches."
+            "them; chrf is chrF2 of sacrebleu, for translations as bleu; counted-bleu is BLEU for "
+            "lists that hold counts of matches."
         ),
     ] = "wer"
     format: Annotated[

@@ -122,7 +122,8 @@ def keywords(
                 try:
                     signature.bind(*args, **kwargs)
                 except TypeError as error:
-                    message = f"{function.__name__}(): {error}{_hint(kwargs, names)}"
+                    hint = _hint(kwargs, names) if "unexpected keyword" in str(error) else ""
+                    message = f"{function.__name__}(): {error}{hint}"
                     raise TypeError(message) from None
                 chosen = options(*args, **kwargs)
             check_ranges(chosen)

@@ -288,7 +288,28 @@ def _copied(value: Any, depth: int) -> Any:
     return value
 
 
-def overridden(changes: Settings, overrides: Sequence[str]) -> Settings:
+def as_assignments(said: Sequence[str] | Mapping[str, object]) -> list[str]:
+    """`name=value` for each item of a dict, as the command line has them; a list as it is.
+
+    Raises:
+        ConfigError: a value that is no text, number, truth value, list or dict.
+    """
+    if not isinstance(said, Mapping):
+        return list(said)
+    return [
+        f"{name}={value if isinstance(value, str) else json.dumps(value, default=_without_numpy)}"
+        for name, value in said.items()
+    ]
+
+
+def _without_numpy(value: Any) -> Any:
+    """NumPy's numbers and arrays as Python's."""
+    if not hasattr(value, "tolist"):
+        raise ConfigError(f"found {value!r:.60}; expected a text, a number or a list of numbers")
+    return value.tolist()
+
+
+def overridden(changes: Settings, overrides: Sequence[str] | Mapping[str, object]) -> Settings:
     """`changes` merged with each `--set`, before any of it is merged into a preset.
 
     An option therefore also applies to a part whose type is named after it.
@@ -296,7 +317,7 @@ def overridden(changes: Settings, overrides: Sequence[str]) -> Settings:
     Raises:
         ConfigError: as `parse_override`.
     """
-    for text in overrides:
+    for text in as_assignments(overrides):
         changes = merged(changes, parse_override(text))
     return changes
 

@@ -64,6 +64,8 @@ def test_a_keyword_that_does_not_exist_names_the_function() -> None:
         toy(bem=1.0)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"keyword argument 'set'; did you mean 'overrides'\?$"):
         toy(set="a=b")  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"multiple values for argument 'lists'$"):
+        toy(["a"], lists=["b"], bem=1.0)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

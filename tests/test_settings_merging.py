@@ -1,9 +1,10 @@
 """Merged settings, and what `--set` accepts."""
 
+import numpy as np
 import pytest
 
 from charlm.errors import ConfigError
-from charlm.settings import MAX_NESTING, Settings, merged, parse_override, shown
+from charlm.settings import MAX_NESTING, Settings, merged, overridden, parse_override, shown
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,18 @@ def test_overrides_nested_beyond_all_measure_are_refused(n_names: int) -> None:
     with pytest.raises(ConfigError) as caught:
         merged({}, override)
     assert str(caught.value) == "settings nested more than 64 deep; expected fewer"
+
+
+def test_a_dict_of_overrides_is_what_as_many_texts_are() -> None:
+    said = {
+        "a.dim": np.int64(3),
+        "a.widths": [1, 2],
+        "a.tied": True,
+        "a.type": "gru",
+        "a.p": 0.5,
+        "b": {"type": "word"},
+    }
+    texts = ["a.dim=3", "a.widths=1,2", "a.tied=true", "a.type=gru", "a.p=.5", 'b={"type":"word"}']
+    assert overridden({}, said) == overridden({}, texts)
+    with pytest.raises(ConfigError, match=r"^found <object .*; expected a text, a number or a"):
+        overridden({}, {"a": object()})

@@ -16,7 +16,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order, weighted
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored, Sureness
-from charlm.settings import shown
+from charlm.settings import as_assignments, shown
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import read_json, write_json
 from charlm.text.io.lines import number_in
@@ -171,7 +171,7 @@ def deduplicated(item: Rescored, dedup: Dedup) -> Rescored:
 
 def parse_weights(
     path: str | Path | None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str] | Mapping[str, float] = (),
     *,
     known: Sequence[str] | None = None,
     base: Mapping[str, float] | None = None,
@@ -187,7 +187,7 @@ def parse_weights(
     """
     weights = load_weights(path) if path is not None else Weights(dict(base or {}))
     changes: dict[str, float] = {}
-    for text in overrides:
+    for text in as_assignments(overrides):
         name, value = _parse_override(text)
         if name in changes:
             raise ConfigError(f"--weight {shown(text)}: {name} stands twice; expected it once")

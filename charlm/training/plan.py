@@ -374,12 +374,13 @@ def _why_idle(option: str, part: Settings) -> str:
     return ""
 
 
-def parse_time(text: str) -> float:
+def parse_time(said: str | float) -> float:
     """`90s`, `30m`, `2h` or a number of seconds, in seconds.
 
     Raises:
         ConfigError: anything else.
     """
+    text = str(said)
     units = {"s": 1.0, "m": 60.0, "h": 3600.0}
     number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
     seconds = number_in(number) * unit

@@ -3,7 +3,7 @@
 None means the value of the preset, or with --resume that of the run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
@@ -86,11 +86,12 @@ class TrainOptions:
     ] = 0
     resume: Annotated[bool, Opt("Continue the run in --out.")] = False
     max_time: Annotated[
-        str | None,
+        str | float | None,
         Opt(
             "Time after which training stops, such as 90s (or 90), 30m or 2h, ready for --resume; "
             "a speller is trained first, and to its end.",
             metavar="TIME",
+            cli_type=str | None,
         ),
     ] = None
     purpose: Annotated[
@@ -124,7 +125,7 @@ class TrainOptions:
         float | None, Opt("Learning rate; the preset's if not given.", "Recipe", least=0)
     ] = None
     overrides: Annotated[
-        Sequence[str],
+        Sequence[str] | Mapping[str, object],
         Opt(
             "Any other setting (`charlm train --list NAME` shows them all, and all parts); may be "
             "repeated. A part of another type (context.type=gru) starts from its own defaults, not "

@@ -83,7 +83,8 @@ def test_overrides_go_over_the_file_and_leave_its_origin(tmp_path: Path) -> None
 
 
 def test_without_a_file_overrides_go_over_the_base() -> None:
-    assert parse_weights(None, ["nn=2"], base={"am": 1.0}).values == {"am": 1.0, "nn": 2.0}
+    for said in (["nn=2"], {"nn": 2.0}):
+        assert parse_weights(None, said, base={"am": 1.0}).values == {"am": 1.0, "nn": 2.0}
 
 
 def test_an_override_of_an_unknown_feature_lists_the_known_ones() -> None:

@@ -26,9 +26,18 @@ TrainToy = Callable[..., Any]
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90.0), ("90s", 90.0), ("30m", 1800.0), ("2h", 7200.0), ("1.5m", 90.0), ("1e2s", 100.0)],
+    [
+        (90, 90.0),
+        (0.5, 0.5),
+        ("90", 90.0),
+        ("90s", 90.0),
+        ("30m", 1800.0),
+        ("2h", 7200.0),
+        ("1.5m", 90.0),
+        ("1e2s", 100.0),
+    ],
 )
-def test_a_time_is_a_number_and_its_unit(text: str, seconds: float) -> None:
+def test_a_time_is_a_number_and_its_unit(text: str | float, seconds: float) -> None:
     assert parse_time(text) == seconds
 
 

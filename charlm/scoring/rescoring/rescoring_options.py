@@ -63,7 +63,7 @@ class RescoringOptions:
         ),
     ] = None
     weight: Annotated[
-        Sequence[str],
+        Sequence[str] | Mapping[str, float],
         Opt(
             "Weight of one feature: a feature of the lists, nn (nn2, …) for --model, kn (kn2, …) "
             "for --lm, words or oov, the numbers of words and of unknown words. It replaces that "

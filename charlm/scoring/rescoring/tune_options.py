@@ -36,14 +36,16 @@ class TuneOptions(SearchOptions, ListOptions):
     ] = None
 
     def check(self) -> None:
+        from charlm.nbest.weights import parse_weights  # which loads NumPy
+
         require_file_of_references(self.refs)
         require_place(self.out, option="--out")
         if self.folds == 1:
             raise ConfigError("--folds 1: leaves no list to tune on; expected 0, or 2 or more")
         names = self.tuned_names
-        said = [("--weight", text) for text in self.weight]
+        said = [("--weight", name) for name in parse_weights(None, self.weight).values]
         said += [("--range", name) for name in parse_ranges(self.ranges)]
-        for option, name in ((option, text.partition("=")[0]) for option, text in said):
+        for option, name in said:
             if names and name not in names:
                 raise ConfigError(
                     f"{option} {name}: --tuned {','.join(names)} leaves it out, and it would count "

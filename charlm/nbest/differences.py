@@ -1,8 +1,9 @@
 """What makes error rates tell little: how hypotheses and references are written differently."""
 
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
@@ -18,6 +19,8 @@ from charlm.text.corpus.tokens import share
 
 ENOUGH = 10  # lists, to tell whether their references are their own
 BEGINNING = 200  # characters of a text that tell it from another
+PUNCTUATED = re.compile(r"\w[.,;:?!\u2026\u0964\u060c\u061f]+$")
+FEW_OTHERS = 1 / 20  # abbreviations, such as Mr.
 ONE_OF_EACH = str.maketrans(
     dict.fromkeys(APOSTROPHES, "'") | {other: letter for letter, other in SAME_LETTERS}
 )
@@ -30,7 +33,10 @@ def note_differences(
     notices.share_astray = _share_astray(lists, references)
     notices.share_in_case = _share_in_case(lists, references)
     notices.n_in_other_characters = _n_in_other_characters(lists, references)
-    notices.n_in_pieces = _n_in_pieces(lists, references)
+    notices.n_in_pieces = _n_on_one_side(is_piece, lists, references, share_of_others=0)
+    notices.n_punctuated = _n_on_one_side(
+        PUNCTUATED.search, lists, references, share_of_others=FEW_OTHERS
+    )
     notices.share_uncut = _share_uncut(references)
     notices.noise_without_reference = _noise_without_reference(lists, references)
 
@@ -74,13 +80,20 @@ def _n_in_other_characters(lists: Iterable[NbestList], references: References) -
     return n_words
 
 
-def _n_in_pieces(lists: Iterable[NbestList], references: References) -> int:
-    """The words that are marked as pieces, if of hypotheses and references one alone has many."""
+def _n_on_one_side(
+    is_marked: Callable[[str], object],
+    lists: Iterable[NbestList],
+    references: References,
+    *,
+    share_of_others: float,
+) -> int:
+    """The marked words, if of hypotheses and references one alone has many."""
     first = [word for nbest in lists for word in nbest.hypotheses[0].words]
     said = [word for nbest in lists for word in references[nbest.id]]
-    counts = [sum(map(is_piece, words)) for words in (first, said)]
+    counts = [sum(map(bool, map(is_marked, words))) for words in (first, said)]
+    is_one_sided = min(counts) <= share_of_others * max(counts)
     shares = map(share, counts, map(len, (first, said)))
-    return sum(counts) if min(counts) == 0 and max(shares) >= LEAST_SHARE else 0
+    return sum(counts) if is_one_sided and max(shares) >= LEAST_SHARE else 0
 
 
 def _share_uncut(references: References) -> float:

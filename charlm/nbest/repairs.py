@@ -40,6 +40,7 @@ class Notices:
     # Words of first hypotheses that look like those of the references: in another Unicode form.
     n_in_other_characters: int = 0
     n_in_pieces: int = 0  # words of either that are marked as pieces, where the other has none
+    n_punctuated: int = 0  # words of either that end with punctuation, where the other has few
     share_uncut: float = 0.0  # of the references' words, which are phrases, as in Chinese
     noise_without_reference: list[str] = field(default_factory=list)  # labels that no reference has
     n_optional: int = 0  # words in parentheses in NIST's references, which sclite lets be left out

@@ -111,6 +111,13 @@ def _on_metric(result: RescoringResult) -> list[str]:
             f"{uncut:.0%} of the references' words are whole phrases, written without blanks, and "
             "one wrong letter makes them wrong: --metric cer, or cut references and lists"
         ]
+    n_punctuated = result.notices.n_punctuated
+    if n_punctuated and asked and asked.metric.startswith("wer"):
+        return [
+            f"{n_punctuated} words of the first hypotheses or of their references end with "
+            "punctuation, and hardly any of the others does, so they count as errors: cut it off, "
+            "or leave it out, in both"
+        ]
     if not (report and origin):
         return []
     measured, tuned = (each.metric.partition("|")[0] for each in (report, origin))

@@ -147,6 +147,24 @@ def test_references_in_another_case_are_told_where_they_are_what_errors_come_fro
         assert [each.startswith(beginning) for each in told] == [True] * (share > 1 / 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "said", "n"),
+    [
+        ("so , he said .", "so, he said.", 2),
+        ("so, he said.", "so he said", 2),
+        ("so, he said.", "so he said.", 0),
+        ("so , he said .", "so , he said .", 0),
+    ],
+)
+def test_punctuation_that_one_side_lacks_is_told(
+    tmp_path: Path, first: str, said: str, n: int
+) -> None:
+    rows = f"a\t-1\t{first}\na\t-2\tx\n"
+    for result in scored_and_tuned(tmp_path, rows, references=f"a {said}\n"):
+        told = [each for each in advice.advice_on(result) if "punctuation" in each]
+        assert [each.startswith(f"{n} words of") for each in told] == [True] * (n > 0)
+
+
 ANIMALS = ["ape", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "owl", "pig", "rat"]
 SAID = [f"{animal} is said by {animal}" for animal in ANIMALS]
 

@@ -58,10 +58,8 @@ def test_forty_lines_score_a_sentence_as_charlm_does(tiny_onnx: Path) -> None:
 
 
 def test_they_know_spellings_of_one_length_and_a_state_that_was_learned(
-    corpus_dir: Path, tmp_path: Path
+    can_export: None, corpus_dir: Path, tmp_path: Path
 ) -> None:
-    for package in ("onnx", "onnxscript", "onnxruntime"):
-        pytest.importorskip(package, reason=f"{package} is not installed: charlm[onnx]")
     small = ["context.dim=8", "encoder.word.encoder.dim=8", "encoder.char.dim=8"]
     small += ["encoder.char.buckets=50", "recipe.bptt=5", "context.initial_state=learned"]
     options = {"epochs": 2, "lr": 0.5, "batch_size": 2, "threads": 1, "device": "cpu"}
@@ -72,9 +70,9 @@ def test_they_know_spellings_of_one_length_and_a_state_that_was_learned(
     assert found == pytest.approx(judged(tmp_path / "onnx"), abs=1e-3)
 
 
-def test_a_model_that_reads_morphs_is_refused_in_one_line(corpus_dir: Path, tmp_path: Path) -> None:
-    for package in ("onnx", "onnxscript", "onnxruntime"):
-        pytest.importorskip(package, reason=f"{package} is not installed: charlm[onnx]")
+def test_a_model_that_reads_morphs_is_refused_in_one_line(
+    can_export: None, corpus_dir: Path, tmp_path: Path
+) -> None:
     vocab, run, folder = tmp_path / "vocab.json", tmp_path / "run", tmp_path / "onnx"
     charlm.vocab(data=corpus_dir, out=vocab, morphs="sentencepiece:40")
     small = ["context.dim=8", "encoder.dim=8", "context.layers=1"]

@@ -8,14 +8,13 @@ import os
 import pickle
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch.onnx._internal.exporter import _registration as registration
 
 import charlm
 from charlm.errors import ConfigError, DataError
@@ -33,8 +32,7 @@ from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.vocabulary import Inventory
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: charlm[onnx]")
-pytest.importorskip("onnxscript", reason="onnxscript is not installed: charlm[onnx]")
-pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: charlm[onnx]")
+pytestmark = pytest.mark.usefixtures("can_export")
 
 Save = Callable[[Settings], Path]
 
@@ -104,15 +102,6 @@ MODELS = {
     "mixture": parts("mogrifier-modern"),
     "mixture-untied": parts("char-modern"),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_registry() -> Iterator[None]:
-    """torch's exporter reads the source of all operators at each export; here it does so once."""
-    registry = registration.ONNXRegistry.from_torchlib()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registration.ONNXRegistry, "from_torchlib", lambda *_, **__: registry)
-        yield
 
 
 @pytest.fixture(scope="module")

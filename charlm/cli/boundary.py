@@ -89,5 +89,7 @@ def _system_error(error: OSError) -> str:
     if not error.strerror:
         return str(error)
     reason = error.strerror[0].lower() + error.strerror[1:]
+    if "temporary directory" in reason:  # Python's tempfile
+        reason += "; TMPDIR names a folder that may be written to"
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     return f"{' -> '.join(names)}: {reason}" if names else reason

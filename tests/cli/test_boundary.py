@@ -73,6 +73,11 @@ LESS = "a smaller batch, model or vocabulary needs less"
         ),
         (OSError(errno.ENOSPC, "No space left on device"), "no space left on device"),
         (
+            FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"),
+            "no usable temporary directory found in ['/tmp']; TMPDIR names a folder that may be "
+            "written to",
+        ),
+        (
             PermissionError(errno.EACCES, "Permission denied", "a", None, "b"),
             "a -> b: permission denied",
         ),

@@ -7,9 +7,7 @@ its body, so that `charlm --help` loads neither torch nor NumPy.
 import atexit
 import gc
 import logging
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -105,9 +103,6 @@ def main() -> None:
     """Run the command line of this process; always exits."""
     output.prepare_streams()
     prepare_torch()
-    # torch's optimisers load its compiler, which nothing here uses: it would leave a folder in
-    # /tmp, or, where that is full, in the working folder.
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(__file__).parent))
     die_of_closed_pipes()
     tidy_up_when_ended()
     # Importing torch makes 165,000 objects that stay. Looking for cycles among them, again and

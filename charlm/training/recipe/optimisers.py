@@ -4,9 +4,11 @@
 from the weights themselves. The training loop sets the rate before every step.
 """
 
+import inspect
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -59,7 +61,7 @@ class Optimiser(ABC):
     def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         """torch's optimiser for these parameters."""
         listed = list(parameters)
-        return self.of_torch(listed, **vars(self), **self.kernels_on(listed))
+        return _plain_class(self.of_torch)(listed, **vars(self), **self.kernels_on(listed))
 
     def slots(self) -> dict[str, bool]:
         """What torch's keeps of a parameter: whether a number for each weight, or only one."""
@@ -69,6 +71,23 @@ class Optimiser(ABC):
         tried.step()
         kept = {name: each for name, each in tried.state[weights].items() if each is not None}
         return {name: each.shape == weights.shape for name, each in kept.items()}
+
+
+def _plain(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of torch's optimisers that does not load torch's compiler: a second, and 70 MB.
+
+    torch decorates them to tell the compiler, which nothing here uses, to leave them alone. When
+    loaded it also leaves a folder in /tmp, or, where that is full, in the working folder.
+    """
+    plain: Callable[..., Any] = inspect.unwrap(method)
+    return plain
+
+
+@cache
+def _plain_class(kind: Any) -> Maker:
+    names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
+    methods = {name: _plain(getattr(kind, name)) for name in names}
+    return type(kind.__name__, (kind,), {**methods, "step": torch.no_grad()(_plain(kind.step))})
 
 
 class LateSGD(torch.optim.SGD):
@@ -84,7 +103,7 @@ class LateSGD(torch.optim.SGD):
             for parameter in group["params"] if group["momentum"] else ():
                 if parameter.grad is not None and not self.state[parameter]:
                     self.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
-        return super().step(closure)
+        return _plain(torch.optim.SGD.step)(self, closure)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +238,7 @@ class RowAdagrad(torch.optim.Adagrad):
                     self._move_rows(parameter, gradient, lr=group["lr"], eps=group["eps"])
                     parameter.grad = None  # so that torch moves only the others
                     moved.append((parameter, gradient))
-        result = super().step(closure)
+        result = _plain(torch.optim.Adagrad.step)(self, closure)
         for parameter, gradient in moved:
             parameter.grad = gradient
         return result

@@ -5,6 +5,8 @@ generator takes gradients and yields the parameter after every step.
 """
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,27 @@ START, N_STEPS = 0.7, 12
 
 def slope(p: float) -> float:
     return 3.0 * p - 1.0
+
+
+IN_A_FRESH_PROCESS = """
+import sys
+import torch
+from charlm.training.recipe.optimisers import OPTIMISERS
+
+for kind in OPTIMISERS.values():
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimiser = kind().over([parameter])
+    optimiser.zero_grad()
+    parameter.grad = torch.ones(2)
+    optimiser.step()
+    optimiser.load_state_dict(optimiser.state_dict())
+print("torch._dynamo" in sys.modules)
+"""
+
+
+def test_torchs_compiler_is_not_loaded() -> None:
+    program = [sys.executable, "-c", IN_A_FRESH_PROCESS]
+    assert subprocess.run(program, check=True, capture_output=True, text=True).stdout == "False\n"
 
 
 def sgd(

@@ -54,9 +54,9 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     surprisal of <unk>, which is not to be compared: leave it out (column known), or have it spelled
     (--open-vocabulary). A model of text that was made lower-case and tokenised elsewhere reads raw
     sentences with --lower --tokenise simple. R (read.delim) and pandas (sep="\\t") read the table.
-    Missing values are NA: for pandas to keep a word that is spelled NA, give it
-    keep_default_na=False and na_values={"surprisal": "NA"}. --json also has the surprisal of the
-    sentences' ends.
+    Missing values are NA; words that are spelled NA are kept by reading their column once more,
+    without missing values (R: na.strings=""; pandas: usecols=["word"], na_filter=False). --json
+    also has the surprisal of the sentences' ends.
 
     \b
     charlm surprisal items.csv --column sentence --model exp/first --previous 2

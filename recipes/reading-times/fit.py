@@ -6,7 +6,8 @@ Least squares on the logarithm of each word's mean reading time. The base has a 
 frequency (Zipf) and those of the two words before, and its place in the sentence; a model adds its
 surprisal of the three words. Each story is predicted by what the nine others say, and the gain is
 that of the normal log-likelihood a word, in thousandths of a nat, with the 95 % interval of 1,000
-draws of sentences. Words that a model does not know are left out, and the two behind each.
+draws of sentences. Words that a model does not know are left out, and the two behind each, as are
+the first two of a sentence.
 """
 
 import argparse

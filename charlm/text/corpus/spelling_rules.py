@@ -143,6 +143,10 @@ LIST_RULES: Rules = {
 # Rules that a text can be read by; punctuation is cut off where the vocabulary has such signs.
 TEXT_RULES: Rules = {
     "case": LIST_RULES["case"],
+    "apostrophes": (  # as word processors and spreadsheets make them
+        lambda word: [word.replace("\u2019", "'")],
+        "--map FILE with `*\u2019s TAB *'s` and so on",
+    ),
     "punctuation": (RULES["punctuation"][0], "--tokenise simple"),
     "hyphens": LIST_RULES["hyphens"],
     "numbers": (RULES["numbers"][0], "--numbers"),

@@ -1,6 +1,7 @@
 """Which options are advised: those that make unknown words known and leave known ones alone."""
 
 from collections import Counter
+from collections.abc import Set
 
 import pytest
 
@@ -20,6 +21,9 @@ SPOKEN = TOKENISED - {".", ","}
         ("The sat. .", SPOKEN, "--lower --punctuation drop: sat. > sat, The > the"),
         ("well-known", SPOKEN, "--split-hyphens: well-known > well known"),
         ("don't", SPOKEN, "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on: don't > d"),
+        ("cat’s", {"cat's"}, "--map FILE with `*’s TAB *'s` and so on: cat’s > cat's"),
+        ("Cat’s", {"cat's"}, "--lower --map FILE with `*’s TAB *'s` and so on: Cat’s > cat's"),
+        ("cat’s", {"cat's", "dog’s"}, ""),  # both are words
         ("12", SPOKEN, "--numbers: 12 > N"),
         ("12", TOKENISED | {"11"}, ""),  # other numbers are words
         ("The", TOKENISED | {"Cat"}, ""),  # and so are capitals
@@ -33,7 +37,7 @@ SPOKEN = TOKENISED - {".", ","}
     ],
 )
 def test_options_are_advised_that_suit_the_vocabulary(
-    text: str, vocabulary: frozenset[str], advice: str
+    text: str, vocabulary: Set[str], advice: str
 ) -> None:
     unknown = Counter(word for word in text.split() if word not in vocabulary)
     told = options_advised(unknown, vocabulary)

@@ -90,6 +90,8 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
         ("a.csv", 'text\n"a\n', r"a.csv:2: unexpected end of data; expected fields between commas"),
         ("a.csv", "text,n\na\n", r"a.csv:2: 1 fields; expected 2, as in the header"),
         ("a.csv", "text,text\na,b\n", r"a.csv:1: two columns 'text'; expected a name for each"),
+        ("a.csv", "text\ra\r", r"a.csv:1: found a CR at character 5, by which old Macs end lines"),
+        ("a.tsv", "text\ra\r", r"a.tsv:1: found a CR at character 5, by which old Macs end lines"),
         (
             "a",
             "id,text\n1,a\n",
@@ -107,7 +109,7 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_a_broken_table_says_where(tmp_path: Path, name: str, text: str, message: str) -> None:
     path = tmp_path / name
-    path.write_text(text)
+    path.write_bytes(text.encode())
     with pytest.raises(DataError, match=message):
         sentences(path)
 

@@ -210,7 +210,7 @@ def _columns(items: Items, names: str | Sequence[str]) -> tuple[str, str]:
     columns = [each if each in items.columns else each.strip(" ") for each in split]
     if names == PAIR_COLUMNS and not {*columns} <= {*items.columns}:
         raise ConfigError(
-            f"--pairs: found the columns {', '.join(items.columns)}; expected "
+            f"--pairs: found the columns {items.shown_columns}; expected "
             f"{' and '.join(columns)}; say which two by --pair-columns GOOD,BAD"
         )
     if len(columns) != 2:

@@ -59,11 +59,16 @@ class Items:
     is_text: bool
     by_file: tuple[range, ...]  # the numbers of each file's items, also of a file that stands twice
 
+    @property
+    def shown_columns(self) -> str:
+        """The columns for a message: in quotes where blanks or nothing would not be seen."""
+        return ", ".join(n if n and n == n.strip(" ") else repr(n) for n in self.columns)
+
     def require(self, column: str, *, option: str) -> str:
         """The name of a column, which must exist."""
         if column not in self.columns:
             raise ConfigError(
-                f"{option} {column!r}: expected one of the columns {', '.join(self.columns)}"
+                f"{option} {column!r}: expected one of the columns {self.shown_columns}"
             )
         return column
 
@@ -79,8 +84,8 @@ class Items:
         found = [name for name in SENTENCE_COLUMNS if name in self.columns]
         if not found:
             raise ConfigError(
-                f"no column is called sentence or text; expected --column, one of "
-                f"{', '.join(self.columns)}"
+                "no column is called sentence or text; expected --column, one of "
+                f"{self.shown_columns}"
             )
         return found[0]
 

@@ -123,6 +123,9 @@ def test_columns_must_be_there(tmp_path: Path) -> None:
         items.sentence_column(None)
     with pytest.raises(ConfigError, match="--column 'x': expected one of the columns satz, n"):
         items.sentence_column("x")
+    table.write_text("n, text,\n1,a,\n")
+    with pytest.raises(ConfigError, match="no column is called .*, one of n, ' text', ''"):
+        read_items([table]).sentence_column(None)
     with pytest.raises(ConfigError, match="--column 'x': a text has no columns"):
         read_items([text]).sentence_column("x")
     with pytest.raises(ConfigError, match="found .*, a text by its name, beside tables"):

@@ -84,22 +84,17 @@ def refuse_tables(
     rest, head = iter(lines), []
     for line in islice(rest, LOOKED_AT):
         head.append(line)
-        if not (_has_separator(line[1]) or _is_counted(line[1]) or _id_before(line[1])):
+        if not ("\t" in line[1] or _has_separator(line[1]) or _id_before(line[1])):
             break
     texts = [line for _, line in head]
+    _refuse_tabs(texts, path, expected=expected)
     refuse_table_lines(texts, path, expected=expected)
     _refuse_rows(texts, path)
     yield from chain(head, rest)
 
 
 def refuse_table_lines(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
-    """Raises DataError for a file that begins as CSV does; of texts, as any table with names."""
-    has_names = bool(lines) and names_columns(lines[0][:MOST_CHARACTERS].split("\t"))
-    if has_names and expected == SENTENCES:  # elsewhere, columns between TABs are read
-        raise DataError(
-            f"{display_name(path)}: looks like a table (begins {lines[0]!r:.40}); expected "
-            f"{expected}"
-        )
+    """Raises DataError for a file that begins as CSV does."""
     if is_csv(lines):
         raise DataError(
             f"{display_name(path)}: looks like CSV (begins {lines[0]!r:.40}); expected {expected}"
@@ -110,8 +105,26 @@ def refuse_table_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: st
     """`refuse_tables` for a text whose first lines are not decoded yet."""
     texts = [line[: 4 * MOST_CHARACTERS].decode(encoding, "replace") for line in lines]
     texts[:1] = [text.removeprefix("\ufeff") for text in texts[:1]]
+    _refuse_tabs(texts, path, expected=SENTENCES)
     refuse_table_lines(texts, path, expected=SENTENCES)
     _refuse_rows(texts, path)
+
+
+def _refuse_tabs(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
+    """Raises DataError for a text that begins with names of columns between TABs."""
+    rows = [line[:MOST_CHARACTERS].split("\t") for line in lines if line]
+    if rows and (names_columns(rows[0]) or _are_under_names(rows)):
+        raise DataError(
+            f"{display_name(path)}: looks like a table (begins {lines[0]!r:.40}); expected "
+            f"{expected}"
+        )
+
+
+def _are_under_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows of one width follow a first one that may name columns, none with a blank."""
+    has_blank = any(" " in name for name in rows[0])
+    is_even = len(rows) > 1 and len({len(row) for row in rows}) == 1
+    return is_even and not has_blank and may_name_columns(rows[0])
 
 
 def _refuse_rows(lines: Sequence[str], path: str | Path) -> None:

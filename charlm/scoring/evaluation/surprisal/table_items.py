@@ -126,7 +126,8 @@ def read_items(
 def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
     lines = read_lines(path, rules=rules)
-    for number, line in refuse_tables(lines, path, expected="a sentence a line, or --format csv"):
+    expected = "a sentence a line, or --format csv or tsv"
+    for number, line in refuse_tables(lines, path, expected=expected):
         yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line}, is_line=True)
 
 

@@ -97,6 +97,8 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
             "id,text\n1,a\n",
             r"a: looks like CSV .*; expected a sentence a line, or --format csv",
         ),
+        ("a.txt", "id\ttext\n1\ta b\n", r"a.txt: looks like a table .*, or --format csv or tsv"),
+        ("a.txt", "item\ttext\n1\ta b\n", r"a.txt: looks like a table .*, or --format csv or tsv"),
         ("a.jsonl", '{"text": "a"}\n[1]\n', r"a.jsonl:2: found '\[1\]'; expected a JSON object"),
         ("a.jsonl", '{"text": null}\n', r"a.jsonl:1: nothing in column 'text'; expected a sent"),
         (

@@ -92,7 +92,8 @@ def _fitted(value: Any, kind: Any) -> Any:
         return _several(value, inner[0])
     if origin is Mapping and isinstance(value, Mapping):
         pairs = [(_fitted(key, inner[0]), _fitted(each, inner[1])) for key, each in value.items()]
-        return MISFIT if any(MISFIT in pair for pair in pairs) else dict(pairs)
+        # `in` would compare arrays.
+        return MISFIT if any(each is MISFIT for pair in pairs for each in pair) else dict(pairs)
     if kind in (int, float):
         return _number(value, kind)
     if kind is bool and str(getattr(value, "dtype", "")) == "bool" and not value.shape:  # NumPy's
@@ -165,5 +166,6 @@ def _noun(kind: Any) -> str:
     if origin is Callable:
         return "a function"
     if origin is Mapping:
-        return "a dict"
+        of = "" if inner[1] is object else f" of {_noun(inner[1]).removeprefix('a ')}s"
+        return f"a dict{of}"
     return NOUNS.get(kind) or f"a {kind.__name__}"

@@ -296,17 +296,19 @@ def as_assignments(said: Sequence[str] | Mapping[str, object]) -> list[str]:
     """
     if not isinstance(said, Mapping):
         return list(said)
-    return [
-        f"{name}={value if isinstance(value, str) else json.dumps(value, default=_without_numpy)}"
-        for name, value in said.items()
-    ]
+    return [f"{name}={_as_text(value, of=name)}" for name, value in said.items()]
 
 
-def _without_numpy(value: Any) -> Any:
-    """NumPy's numbers and arrays as Python's."""
-    if not hasattr(value, "tolist"):
-        raise ConfigError(f"found {value!r:.60}; expected a text, a number or a list of numbers")
-    return value.tolist()
+def _as_text(value: object, *, of: str) -> str:
+    """A text as it is, and anything else as JSON; NumPy's numbers and arrays as Python's."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, default=lambda each: each.tolist())
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        raise ConfigError(
+            f"{of}: found {shown(value)}; expected a text, a number, or a list or dict of them"
+        ) from None
 
 
 def overridden(changes: Settings, overrides: Sequence[str] | Mapping[str, object]) -> Settings:

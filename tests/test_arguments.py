@@ -15,6 +15,7 @@ from charlm.arguments import checked_call
 from charlm.errors import ConfigError
 
 FUNCTIONS = [name for name in charlm.__all__ if name.islower() and name != "__version__"]
+ARRAY = np.array([1, 2])
 
 
 class Frame:
@@ -79,6 +80,7 @@ def test_a_model_refuses_what_it_cannot_take(
         ("score", "metric", "ter", "found 'ter'; expected one of 'wer', 'cer', 'bleu', 'chrf', 'c"),
         ("score", "scorer", len, "expected a Scorer or None"),
         ("score", "features", {"am": 3}, "found {'am': 3}; expected a list of strings or a dict"),
+        ("score", "weight", {"am": "1"}, "expected a list of strings or a dict of numbers"),
         ("sample", "temperature", "hot", "found 'hot'; expected a number"),
     ],
 )
@@ -188,6 +190,7 @@ def taken(
     rate: float = 0.0,
     lower: bool = False,
     beside: Mapping[str, str | Path] | None = None,
+    parts: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     return locals()
 
@@ -209,6 +212,7 @@ def taken(
         ("lower", np.True_, True),
         ("beside", {"am": Path("a")}, {"am": Path("a")}),
         ("beside", None, None),
+        ("parts", {"widths": ARRAY}, {"widths": ARRAY}),
     ],
 )
 def test_what_is_plainly_meant_is_taken(option: str, value: Any, expected: object) -> None:

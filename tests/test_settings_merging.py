@@ -6,6 +6,9 @@ import pytest
 from charlm.errors import ConfigError
 from charlm.settings import MAX_NESTING, Settings, merged, overridden, parse_override, shown
 
+AROUND: list[object] = []
+AROUND.append(AROUND)  # in itself
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -103,7 +106,7 @@ def test_overrides_nested_beyond_all_measure_are_refused(n_names: int) -> None:
 def test_a_dict_of_overrides_is_what_as_many_texts_are() -> None:
     said = {
         "a.dim": np.int64(3),
-        "a.widths": [1, 2],
+        "a.widths": np.array([1, 2]),
         "a.tied": True,
         "a.type": "gru",
         "a.p": 0.5,
@@ -111,5 +114,9 @@ def test_a_dict_of_overrides_is_what_as_many_texts_are() -> None:
     }
     texts = ["a.dim=3", "a.widths=1,2", "a.tied=true", "a.type=gru", "a.p=.5", 'b={"type":"word"}']
     assert overridden({}, said) == overridden({}, texts)
-    with pytest.raises(ConfigError, match=r"^found <object .*; expected a text, a number or a"):
-        overridden({}, {"a": object()})
+
+
+@pytest.mark.parametrize("value", [object(), {(1, 2): 3}, AROUND])
+def test_what_is_no_setting_in_a_dict_of_overrides_is_refused(value: object) -> None:
+    with pytest.raises(ConfigError, match=r"^a\.b: found .*; expected a text, a number, or a list"):
+        overridden({}, {"a.b": value})

@@ -175,7 +175,8 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
         elif not each.is_fixed and each.has_effect and may_be_0:
             idle.append(name)
         elif each.at_border:
-            notes.append(_on_border(each, scale=scale))
+            others = [other.feature for other in details if other is not each]
+            notes.append(_on_border(each, scale=scale, order=(name, *others)))
     if len(idle) == 1:
         notes.append(
             f"{idle[0]} hardly matters: without it the rate rises by 0.1 % at most; leave it out "
@@ -190,7 +191,7 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
     return notes
 
 
-def _on_border(weight: TunedWeight, *, scale: TunedWeight | None) -> str:
+def _on_border(weight: TunedWeight, *, scale: TunedWeight | None, order: Sequence[str]) -> str:
     name = weight.feature
     note = (
         f"{name} is no worse at the end of its range (flat from {weight.flat_low:.4g} to "
@@ -202,7 +203,7 @@ def _on_border(weight: TunedWeight, *, scale: TunedWeight | None) -> str:
     # As all of `weight` means none of `scale`, whose sign was not looked for.
     return (
         f"{note}; if {scale.feature} is a cost, its weight, {scale.weight:g}, has the wrong sign: "
-        f"name another feature first (--tuned {name},{scale.feature})"
+        f"name another feature first (--tuned {','.join(order)})"
     )
 
 

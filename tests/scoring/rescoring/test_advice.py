@@ -79,8 +79,9 @@ def test_a_cost_that_sets_the_scale_is_thought_of_where_another_weight_has_no_up
     result: Any = SimpleNamespace(scorers={})
     scale = tuned("edits", 1, 1, 1, at_border=False, is_fixed=True)
     other = tuned("lm", (low + high) / 2, low, high, at_border=True)
-    (note,) = advice.on_tuned(result, [scale, other])
-    assert note.endswith("name another feature first (--tuned lm,edits)") == is_told
+    third = tuned("words", 2, 1, 3, at_border=False)
+    (note,) = advice.on_tuned(result, [scale, other, third])
+    assert note.endswith("name another feature first (--tuned lm,edits,words)") == is_told
 
 
 @pytest.mark.parametrize(("tuned_for", "measured", "n"), [("bleu", "wer", 1), ("wer", "cer", 0)])

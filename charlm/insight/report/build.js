@@ -69,7 +69,7 @@ function sentences(data) {
   const scale = [0, 1, 2, 3, 4, 5].map((n) => el("span", { class: `word h${n}` }, ["0", "−1", "−2", "−3", "−4", "≤ −5"][n]));
   const node = section("sentences", "Hardest and easiest sentences",
     "the stronger a word’s colour, the less the model expected it after the words before it. −1 is a chance of one in 10, −2 one in 100, −3 one in 1,000.",
-    el("p", {}, "Sentences of 5 to 40 words, chosen by the mean of log10 P, the probability’s logarithm; </s> is the end of a sentence, <unk>:word a word that the model does not have: the number is that of <unk>. ", ...scale),
+    el("p", {}, "Sentences of 5 to 40 words, or of 2 to 40 where no sentence has five, chosen by the mean of log10 P, the probability’s logarithm; </s> is the end of a sentence, <unk>:word a word that the model does not have: the number is that of <unk>. ", ...scale),
     toggle, ...Object.entries({ Hardest: data.sentences.hardest, Easiest: data.sentences.easiest })
       .flatMap(([kind, lines]) => (lines.length ? [el("h3", {}, kind), ...lines.map(line)] : [])));
   toggle.addEventListener("click", () => {

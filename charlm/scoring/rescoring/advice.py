@@ -139,7 +139,8 @@ def _on_scale(result: RescoringResult) -> list[str]:
             "decoder does unless told otherwise, and a model's scores are sums: give the length "
             "penalty that it had (--length-penalty 1), or weights that charlm tune finds"
         ]
-    if result.format in OWN_SCALE and values.get("confidence") == 1:  # by default
+    own = [values.get(name) for name in ("confidence", *result.scorers)]
+    if result.format in OWN_SCALE and own[0] and set(filter(None, own)) == {1}:  # by default
         return [
             f"confidence of {result.format}'s lists is {OWN_SCALE[result.format]}, and a model's "
             "scores are sums of logs: which of them decides is chance; charlm tune finds weights, "

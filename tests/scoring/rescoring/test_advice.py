@@ -389,27 +389,28 @@ def test_scores_that_may_be_means_beside_a_models_sums_are_named(
 
 
 @pytest.mark.parametrize(
-    ("alternatives", "weight", "beginning"),
+    ("alternatives", "weights", "beginning"),
     [
-        ('{"NBest": [{"Confidence": 0.9, "Lexical": "a b"}]}', "1", "confidence of azure's lists"),
+        ('{"NBest": [{"Confidence": 0.9, "Lexical": "a b"}]}', [], "confidence of azure's lists"),
         (
             '{"alternatives": [{"confidence": 99, "text": "a"}]}',
-            "1",
+            ["confidence=1"],
             "confidence of vosk's lists",
         ),
-        ('{"alternatives": [{"confidence": 99, "text": "a"}]}', "0.5", ""),  # chosen
+        ('{"alternatives": [{"confidence": 99, "text": "a"}]}', ["confidence=0.5"], ""),  # chosen
+        ('{"alternatives": [{"confidence": 99, "text": "a"}]}', ["own=0.1"], ""),
     ],
 )
 def test_confidences_that_are_no_logs_are_named_beside_a_models_scores(
-    tmp_path: Path, alternatives: str, weight: str, beginning: str
+    tmp_path: Path, alternatives: str, weights: list[str], beginning: str
 ) -> None:
     (tmp_path / "lists").write_text(alternatives + "\n")
-    asked: Any = {"write": "none", "weight": [f"confidence={weight}"]}
-    for scorer, is_named in ((OWN, bool(beginning)), (None, False)):
-        result = charlm.score(tmp_path / "lists", scorer=scorer, **asked)
-        found = [each for each in advice.advice_on(result) if "which of them decides" in each]
-        assert len(found) == is_named
-        assert all(each.startswith(beginning) for each in found)
+    result = charlm.score(tmp_path / "lists", scorer=OWN, weight=weights, write="none")
+    found = [each for each in advice.advice_on(result) if "which of them decides" in each]
+    assert len(found) == bool(beginning)
+    assert all(each.startswith(beginning) for each in found)
+    alone = charlm.score(tmp_path / "lists", weight={"confidence": 1}, write="none")
+    assert not any("which of them decides" in each for each in advice.advice_on(alone))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import argparse
 import csv
 import gzip
 import sys
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,29 +23,34 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 HERE = ("", "_prev1", "_prev2")
+TOLD = (*(f"known{at}" for at in HERE), "story", "zone")
+SURPRISAL = (
+    "what charlm surprisal --previous 2 prints of one model, or of several with the same words"
+)
+MEASURED = ("word", "zone", "item", "gmeanItemRT")
 
 
-def table(path: str) -> list[dict[str, str]]:
-    """The rows of a TSV, packed or not."""
+def table(path: str, *, needed: Sequence[str], expected: str) -> list[dict[str, str]]:
+    """The rows of a TSV, packed or not, that has the columns that are needed."""
     opened: Any = gzip.open if path.endswith(".gz") else open
     try:
         with opened(path, "rt", encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file, delimiter="\t"))
-    except OSError as error:  # no such file, or not packed in spite of its name
-        raise SystemExit(f"{path}: {error.strerror or error}") from None
+            rows = list(csv.DictReader(file, delimiter="\t"))
+    # No such file, not packed in spite of its name, cut off, or no text.
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise SystemExit(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    lacking = [name for name in needed if rows and name not in rows[0]]
+    if lacking:
+        raise SystemExit(f"{path}: no column {lacking[0]}; expected {expected}")
+    return rows
 
 
 def joined(surprisal: str, times: str) -> list[dict[str, str]]:
     """Rows of words that are known, and the two before too, with their mean times."""
-    by_place = {(row["item"], row["zone"]): row for row in table(times)}
-    rows, kept = table(surprisal), []
-    lacking = [f"known{at}" for at in HERE if rows and f"known{at}" not in rows[0]]
-    if lacking:
-        raise SystemExit(
-            f"{surprisal}: no column {lacking[0]}; expected what charlm surprisal --previous 2 "
-            "prints of one model, or of several with the same words"
-        )
-    for row in rows:
+    measured = table(times, needed=MEASURED, expected="Natural Stories' processed_wordinfo.tsv")
+    by_place = {(row["item"], row["zone"]): row for row in measured}
+    kept = []
+    for row in table(surprisal, needed=TOLD, expected=SURPRISAL):
         zone = str(int(row["zone"]) + int(row["position"]) - 1)
         found = by_place.get((row["story"], zone))
         if found is None or any(row[f"known{at}"] != "TRUE" for at in HERE):

@@ -1,5 +1,6 @@
 """Computations of the surprisal and decoding recipes: made texts, made frames, a fit."""
 
+import gzip
 import os
 import re
 import subprocess
@@ -139,7 +140,15 @@ def test_models_of_different_words_are_one_line(tmp_path: Path) -> None:
 def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     plain = tmp_path / "plain.gz"
     plain.write_text("item\tzone\n")
-    for path, why in ((tmp_path / "none", "No such file"), (plain, "Not a gzipped file")):
+    cut, other = tmp_path / "cut.gz", tmp_path / "other.tsv"
+    cut.write_bytes(gzip.compress(b"item\tzone\n")[:-9])
+    other.write_text("item,zone\n1,1\n")
+    for path, why in (
+        (tmp_path / "none", "No such file"),
+        (plain, "Not a gzipped file"),
+        (cut, "Compressed file ended before"),
+        (other, "no column word; expected Natural Stories'"),
+    ):
         with pytest.raises(SystemExit, match=f"^{re.escape(str(path))}: {why}"):
             module("reading-times/fit.py").main(str(path), str(path))
 

@@ -222,11 +222,13 @@ def _numbers_hint(ids: Sequence[str], *, n_lines: int) -> str:
     """A hint for more lines than lists whose ids are lines' numbers: decoders skip empty ones."""
     if not (ids and n_lines > len(ids) and _are_numbers(ids)):
         return ""
-    first = int(max(map(int, ids)) == n_lines)
-    if max(map(int, ids)) >= n_lines + first:
+    numbers = [*map(int, ids)]
+    first = int(max(numbers) == n_lines)
+    if max(numbers) >= n_lines + first:
         return ""
+    other = "" if first or 0 in numbers else " (-v1 if they count from 1)"
     return (
-        f"; if the ids are numbers of lines, nl -ba -w1 -v{first} REFS writes them, and "
+        f"; if the ids are numbers of lines, nl -ba -w1 -v{first} REFS writes them{other}, and "
         "--allow-missing leaves out lines without a list"
     )
 

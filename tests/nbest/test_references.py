@@ -227,14 +227,22 @@ def test_a_list_that_holds_no_reference_of_its_own_is_named_or_left_out() -> Non
 
 
 @pytest.mark.parametrize(
-    ("ids", "first"), [(["0", "2"], "0"), (["1", "3"], "1"), (["0", "1"], "0"), (["7", "8"], "")]
+    ("ids", "hint"),
+    [
+        (["0", "2"], "-v0 REFS writes them, and"),
+        (["1", "3"], "-v1 REFS writes them, and"),
+        (["0", "1"], "-v0 REFS writes them, and"),
+        (["1", "2"], "-v0 REFS writes them (-v1 if they count from 1), and"),
+        (["7", "8"], ""),
+    ],
 )
 def test_lines_of_which_some_have_no_list_are_to_be_numbered_as_the_lists_are(
-    tmp_path: Path, ids: list[str], first: str
+    tmp_path: Path, ids: list[str], hint: str
 ) -> None:
     with pytest.raises(DataError, match="or a line for each list") as caught:
         read(written(tmp_path, "a b\n\nc d\n"), ids)
-    assert (f"nl -ba -w1 -v{first} REFS" in str(caught.value)) == bool(first)
+    assert ("; if the ids are numbers of lines" in str(caught.value)) == bool(hint)
+    assert hint in str(caught.value)
 
 
 def test_lines_without_ids_are_no_references_of_numbered_lists_in_another_order(

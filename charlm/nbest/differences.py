@@ -42,9 +42,10 @@ def note_differences(
 
 
 def _share_astray(lists: Sequence[NbestList], references: References) -> float:
-    """The share of references that are no nearer to their own list than to the one before.
+    """The share of references that are nearer to the list before than to their own.
 
     By characters, which tell it whatever case, tokeniser or pieces of words they are written in.
+    One that is as near to both tells nothing, as a wrong word beside another wrong one.
     """
     n_astray = n_told = 0
     for before, nbest in pairwise(lists):
@@ -52,8 +53,9 @@ def _share_astray(lists: Sequence[NbestList], references: References) -> float:
         own, other = (_begun(each.hypotheses[0].words) for each in (nbest, before))
         # One prompt may be read twice, and the references of counted-bleu are numbers.
         if own and said != said_before and any(map(str.isalpha, said)):
-            n_told += 1
-            n_astray += Levenshtein.distance(own, said) >= Levenshtein.distance(other, said)
+            to_own, to_other = (Levenshtein.distance(each, said) for each in (own, other))
+            n_told += to_own != to_other
+            n_astray += to_own > to_other
     return share(n_astray, n_told) if n_told >= ENOUGH else 0.0
 
 

@@ -34,7 +34,7 @@ class Notices:
     headings: list[str] = field(default_factory=list)  # lines read as hypotheses, maybe headings
     # The first or last words of the first sentences, if most of them look like ids.
     ids_read_as_words: list[str] = field(default_factory=list)
-    share_astray: float = 0.0  # of references no nearer to their own list than to the one before
+    share_astray: float = 0.0  # of references that are nearer to the list before than to their own
     # Among the words that first hypotheses and references share, the share that differ in case.
     share_in_case: float = 0.0
     # Words of first hypotheses that look like those of the references: in another Unicode form.

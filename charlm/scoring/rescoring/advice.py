@@ -42,9 +42,9 @@ def _on_references(notices: Notices) -> list[str]:
     if notices.share_astray < ASTRAY:
         return []
     return [
-        f"{notices.share_astray:.0%} of the references are no nearer to the first hypothesis of "
-        "their list than to that of the list before: they seem to be in another order than the "
-        "lists, or of others, and then the rates tell nothing"
+        f"{notices.share_astray:.0%} of the references are nearer to the first hypothesis of the "
+        "list before than to that of their own: they seem to be in another order than the lists, "
+        "or of others, and then the rates tell nothing"
     ]
 
 

@@ -17,6 +17,7 @@ from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.result import RescoringResult
 from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
 
+VOSK = '{"alternatives": [{"confidence": 99, "text": "a"}]}'
 OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
 
 
@@ -167,7 +168,7 @@ def test_punctuation_that_one_side_lacks_is_told(
 
 
 ANIMALS = ["ape", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "owl", "pig", "rat"]
-SAID = [f"{animal} is said by {animal}" for animal in ANIMALS]
+SAID = [f"{animal} is said {'again ' * (n % 3)}by {animal}" for n, animal in enumerate(ANIMALS * 2)]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ SAID = [f"{animal} is said by {animal}" for animal in ANIMALS]
         (SAID, False),
         ([text.upper() for text in SAID], False),
         ([SAID[-1], *SAID[:-1]], True),
-        (SAID[::-1], True),
+        (sorted(SAID, key=lambda text: text[1:]), True),
         (["yes"] * len(SAID), False),  # one prompt
         ([f"{n} {n}" for n in range(len(SAID))], False),  # the lengths of counted-bleu
     ],
@@ -189,6 +190,13 @@ def test_references_in_another_order_than_the_lists_are_told(
     for result in scored_and_tuned(tmp_path, rows, references=said):
         told = [each for each in advice.advice_on(result) if "in another order" in each]
         assert len(told) == is_told
+
+
+def test_single_words_of_which_half_are_wrong_are_not_in_another_order(tmp_path: Path) -> None:
+    rows = "".join(f"{animal}1\t-1\t{animal}\n{animal}1\t-2\tx\n" for animal in ANIMALS)
+    said = "".join(f"{animal}1\t{('zz', animal)[n % 2]}\n" for n, animal in enumerate(ANIMALS))
+    for result in scored_and_tuned(tmp_path, rows, references=said):
+        assert not any("in another order" in each for each in advice.advice_on(result))
 
 
 def test_words_that_only_look_like_those_of_the_references_are_counted(tmp_path: Path) -> None:
@@ -392,13 +400,9 @@ def test_scores_that_may_be_means_beside_a_models_sums_are_named(
     ("alternatives", "weights", "beginning"),
     [
         ('{"NBest": [{"Confidence": 0.9, "Lexical": "a b"}]}', [], "confidence of azure's lists"),
-        (
-            '{"alternatives": [{"confidence": 99, "text": "a"}]}',
-            ["confidence=1"],
-            "confidence of vosk's lists",
-        ),
-        ('{"alternatives": [{"confidence": 99, "text": "a"}]}', ["confidence=0.5"], ""),  # chosen
-        ('{"alternatives": [{"confidence": 99, "text": "a"}]}', ["own=0.1"], ""),
+        (VOSK, ["confidence=1"], "confidence of vosk's lists"),
+        (VOSK, ["confidence=0.5"], ""),  # chosen
+        (VOSK, ["own=0.1"], ""),
     ],
 )
 def test_confidences_that_are_no_logs_are_named_beside_a_models_scores(

@@ -144,6 +144,8 @@ def keywords(
 def _shown_name(field: Field) -> str:
     """`split (A,B,C)`: the name with the format of its text, which Python shows nowhere else."""
     form = field.opt.metavar
+    if form and any(get_origin(each) is Mapping for each in get_args(field.type)):
+        form += ", or a dict"
     return f"{field.name} ({form})" if form else field.name
 
 

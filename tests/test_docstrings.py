@@ -66,3 +66,8 @@ def test_the_examples_of_what_users_call_work(
 def test_help_in_python_names_options_of_the_command_line_only_in_a_command(name: str) -> None:
     documented = inspect.getdoc(getattr(charlm, name)) or ""
     assert re.findall(r"--[a-z]\S*", re.sub(r"`[^`]*`", "", documented)) == []
+
+
+def test_help_in_python_says_where_a_dict_may_stand_for_a_text() -> None:
+    assert "\n    overrides (PART.OPTION=VALUE, or a dict): " in str(charlm.train.__doc__)
+    assert "\n    weight (NAME=NUMBER, or a dict): " in str(charlm.tune.__doc__)

@@ -112,7 +112,8 @@ def _refuse_words(between: Sequence[str], place: str) -> None:
         if not (ALIGNMENT.fullmatch(token) or is_number(token) or _label(token)):
             raise DataError(
                 f"{place}: found {token[:40]!r} between the words and the features; expected "
-                "alignments or scores; if the words hold '|||', write it otherwise"
+                "alignments or scores; if the words hold '|||', write it otherwise; if this is a "
+                "field of its own, as a tree, take it out"
             )
 
 

@@ -1,4 +1,4 @@
-"""BLEU from summed counts: sacrebleu's figure for any choice, and lists with counts alone."""
+"""BLEU and chrF from summed counts: sacrebleu's for any choice, and lists with counts alone."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import sacrebleu
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import Bleu, CountedBleu
-from charlm.nbest.metrics.metric_names import metric_named
+from charlm.nbest.metrics.metric_names import MetricName, metric_named
 
 VOCABULARY = ["the", "cat", "sat,", "on", "a", "Mat.", "don't", "10%"]
 
@@ -25,14 +25,20 @@ def random_lists(seed: int, *, n_lists: int) -> tuple[list[NbestList], dict[str,
     return lists, {nbest.id: (*text(), "the") for nbest in lists}
 
 
+SACREBLEUS = {"bleu": sacrebleu.corpus_bleu, "chrf": sacrebleu.corpus_chrf}
+
+
 @pytest.mark.parametrize("seed", range(8))
-def test_summed_counts_give_sacrebleus_corpus_bleu_for_every_choice(seed: int) -> None:
+@pytest.mark.parametrize("name", ["bleu", "chrf"])
+def test_summed_counts_give_sacrebleus_figure_of_a_corpus_for_every_choice(
+    name: MetricName, seed: int
+) -> None:
     lists, references = random_lists(seed, n_lists=1 + 2 * seed)
-    metric = metric_named("bleu")
+    metric = metric_named(name)
     statistics = metric.statistics(lists, references)
     for rank in range(4):
         sums_K = np.sum([counts_HK[rank] for counts_HK in statistics], axis=0)
-        wanted = sacrebleu.corpus_bleu(
+        wanted = SACREBLEUS[name](
             [" ".join(nbest.hypotheses[rank].words) for nbest in lists],
             [[" ".join(references[nbest.id]) for nbest in lists]],
         )

@@ -24,6 +24,7 @@ from charlm.text.io.table_lines import refuse_tables
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
 CR = "\r"
+SEPARATOR = re.compile(r'"?sep=([,;:|\t])"?\n')
 LINE_ENDS = re.compile("\r\n?|\n")
 
 
@@ -39,14 +40,15 @@ class Item:
 
     def text(self, column: str) -> str:
         """The sentence in a column, on one line."""
-        value = self.values.get(column)
-        if value is None:
+        if column not in self.values:
             raise DataError(f"{self.where}: nothing in column {column!r}; expected a sentence")
+        value = self.values[column]
         if column in self.structures:
             raise DataError(
                 f"{self.where}: found {value!r:.40} in column {column!r}; expected a sentence as "
                 "text, its words between blanks"
             )
+        value = value or ""  # null, as pandas writes what is missing, is as an empty cell
         return value if self.is_line else LINE_ENDS.sub(" ", value)
 
 
@@ -136,13 +138,16 @@ def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     lines = (line + "\n" for line in _table_lines(path, rules))
     first = next(lines, "")
     delimiter = ";" if ";" in first and "," not in first else ","
+    n_before = 0
+    if said := SEPARATOR.fullmatch(first):  # as Excel reads it
+        delimiter, n_before, first = said[1], 1, next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:
-        yield from _table_items(((reader.line_num, row) for row in reader), name)
+        yield from _table_items(((n_before + reader.line_num, row) for row in reader), name)
     except csv.Error as error:
         raise DataError(
-            f"{name}:{reader.line_num}: {error}; expected fields between commas, those with "
-            "quotes, commas or line ends in quotes, and their quotes doubled"
+            f"{name}:{n_before + reader.line_num}: {error}; expected fields between commas, those "
+            "with quotes, commas or line ends in quotes, and their quotes doubled"
         ) from None
 
 

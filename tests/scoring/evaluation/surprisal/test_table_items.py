@@ -38,6 +38,23 @@ def test_csv_of_a_spreadsheet_that_writes_decimal_commas_has_semicolons(tmp_path
     assert [item.values["rt"] for item in read_items([path]).items] == ["0,5", "1,5"]
 
 
+@pytest.mark.parametrize("sign", [";", ",", "\t"])
+def test_a_first_line_of_excels_names_the_separator(tmp_path: Path, sign: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"sep={sign}\nitem{sign}sentence\n1{sign}a\n2{sign}b\n".replace("\n", "\r\n"))
+    assert sentences(path) == ["a", "b"]
+    assert read_items([path]).items[1].where == f"{path}:4"
+    path.write_text(f"sep={sign}\nsentence\na\n1{sign}b\n")
+    with pytest.raises(DataError, match=r"a\.csv:4: 2 fields; expected 1, as in the header"):
+        read_items([path])
+
+
+def test_null_in_json_lines_is_an_empty_cell(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": null}\n{"text": "a"}\n')
+    assert sentences(path) == ["", "a"]
+
+
 def test_line_ends_within_a_field_are_blanks_and_no_other_signs_are(tmp_path: Path) -> None:
     table, text = tmp_path / "a.csv", tmp_path / "a.txt"
     table.write_bytes('text\n"a\r\nb\rc\nd\u2028e"\n'.encode())
@@ -100,7 +117,11 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
         ("a.txt", "id\ttext\n1\ta b\n", r"a.txt: looks like a table .*, or --format csv or tsv"),
         ("a.txt", "item\ttext\n1\ta b\n", r"a.txt: looks like a table .*, or --format csv or tsv"),
         ("a.jsonl", '{"text": "a"}\n[1]\n', r"a.jsonl:2: found '\[1\]'; expected a JSON object"),
-        ("a.jsonl", '{"text": null}\n', r"a.jsonl:1: nothing in column 'text'; expected a sent"),
+        (
+            "a.jsonl",
+            '{"text": "a"}\n{"n": 1}\n',
+            r"a.jsonl:2: nothing in column 'text'; expected a sent",
+        ),
         (
             "a.jsonl",
             '{"text": ["a", "b"]}\n',

@@ -46,17 +46,18 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
 def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     """Print the surprisal of each word, in bits.
 
-    There is one row for each word as it was written. It holds the item, your own columns, the
-    number of tokens that the model reads for the word, whether they are known, the length (code
-    points in NFC), the count in the training text and the Zipf value (of the rarest token: log10 of
-    its occurrences in a billion words, each word's count plus 1), and the surprisal under each
-    model, summed over the tokens. An unknown word has the count 0, even if it occurs there, and the
-    surprisal of <unk>, which is not to be compared: leave it out (column known), or have it spelled
-    (--open-vocabulary). A model of text that was made lower-case and tokenised elsewhere reads raw
-    sentences with --lower --tokenise simple. R (read.delim) and pandas (sep="\\t") read the table.
-    Missing values are NA; words that are spelled NA are kept by reading their column once more,
-    without missing values (R: na.strings=""; pandas: usecols=["word"], na_filter=False). --json
-    also has the surprisal of the sentences' ends.
+    There is one row for each word as it was written. It holds the item (the number of its sentence,
+    from 1 over all files, empty ones counted), your own columns, the number of tokens that the
+    model reads for the word, whether they are known, the length (code points in NFC), the count in
+    the training text and the Zipf value (of the rarest token: log10 of its occurrences in a billion
+    words, each word's count plus 1), and the surprisal under each model, summed over the tokens. An
+    unknown word has the count 0, even if it occurs there, and the surprisal of <unk>, which is not
+    to be compared: leave it out (column known), or have it spelled (--open-vocabulary). A model of
+    text that was made lower-case and tokenised elsewhere reads raw sentences with --lower
+    --tokenise simple. R (read.delim) and pandas (sep="\\t") read the table. Missing values are NA;
+    words that are spelled NA are kept by reading their column once more, without missing values (R:
+    na.strings=""; pandas: usecols=["word"], na_filter=False). --json also has the surprisal of the
+    sentences' ends.
 
     \b
     charlm surprisal items.csv --column sentence --model exp/first --previous 2

@@ -8,4 +8,5 @@ cd "$setup_root"
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive
 # Tests start charlm hundreds of times: where this is set, each would compile its files anew.
 unset PYTHONDONTWRITEBYTECODE
-python -m pytest -n 2 --dist worksteal "$@"
+# File by file, so that what the tests of one share is made once.
+python -m pytest -n 2 --dist loadfile "$@"

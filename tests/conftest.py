@@ -65,9 +65,7 @@ the birds looked at the dogs
 
 
 def pytest_collection_finish() -> None:
-    """The tests and torch's objects stay: looking for cycles among them, again and again, took a
-    tenth of the time.
-    """
+    """Look no more for cycles among the tests and torch's objects, which stay."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

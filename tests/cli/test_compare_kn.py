@@ -130,6 +130,12 @@ def test_a_model_has_a_row_and_its_mixture_another() -> None:
     )
 
 
+def test_blocks_that_are_drawn_are_told() -> None:
+    result = run_compare(*WITH_MODEL, "--state", "sentence", "--samples", "100", "--block", "2")
+    assert ": 100 draws of blocks of 2 sentences, seed 1\n" in result.stdout
+    assert result.stderr.endswith("\ndrawing blocks of 2 sentences 100 times\n")
+
+
 def test_columns_of_bands_end_below_a_name_of_wide_letters() -> None:
     assert _to_the_right(["混ぜ", "1.5*", "12.25 "]) == ["  混ぜ", "  1.5*", "12.25 "]
 

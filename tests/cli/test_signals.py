@@ -58,7 +58,7 @@ def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Po
     temporary.mkdir()
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
     environment["TMPDIR"] = str(temporary)
-    environment.pop("TORCHINDUCTOR_CACHE_DIR", None)  # torch sets it where a test has trained
+    environment.pop("TORCHINDUCTOR_CACHE_DIR", None)  # torch's compiler sets it
 
     def begin(*more: str) -> "subprocess.Popen[str]":
         words = ["--arch", "char-small", "--data", str(corpus), "--out", str(tmp_path / "run")]

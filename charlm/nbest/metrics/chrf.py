@@ -1,7 +1,7 @@
 """chrF of a corpus (Popović, 2015) from the counts of its sentences, as in sacrebleu.
 
-It compares character n-grams, so a wrong ending costs a part of a word: in languages of many word
-forms it follows people's judgement better than BLEU, which counts the word as wrong.
+It compares character n-grams, so that a wrong ending costs a part of a word, where BLEU counts the
+word as wrong.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from charlm.nbest.features import Floats
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
 
 ORDER = 6
-BETA = 2  # a character that is missing counts as much as so many that are too much
+BETA = 2  # how many times as much recall counts as precision
 
 
 class ChrF(Metric):

@@ -12,10 +12,6 @@ from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats import FORMATS, detect, format_of, open_lists
 
 
-def test_every_format_is_called_as_its_class_says() -> None:
-    assert {name: kind.name for name, kind in FORMATS.items()} == {name: name for name in FORMATS}
-
-
 @pytest.mark.parametrize(
     ("lines", "name"),
     [

@@ -18,7 +18,7 @@ from charlm.nbest.formats.json_lists import (
     Unfolded,
     first_keys,
 )
-from charlm.nbest.formats.json_values import Json, JsonObject, said_id, scores_of, words_in
+from charlm.nbest.formats.json_values import Json, JsonObject, scores_of, words_in
 from charlm.text.io.lines import number_in
 
 LEAST = 1e-3  # a word's confidence is printed with three digits
@@ -58,7 +58,7 @@ class AwsFormat(JsonFormat):
         if not all("confidence" in each.features for each in candidates):
             for each in candidates:
                 each.features["confidence"] = 0.0
-        return RecordContent(said_id(record.value, record.place), candidates)
+        return RecordContent(candidates)
 
 
 def _confidence(alternative: JsonObject, where: str) -> dict[str, float]:

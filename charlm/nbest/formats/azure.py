@@ -17,7 +17,7 @@ from charlm.nbest.formats.json_lists import (
     first_keys,
     within,
 )
-from charlm.nbest.formats.json_values import Json, said_id
+from charlm.nbest.formats.json_values import Json
 
 SHORT = ("NBest", "Lexical", "Confidence")
 BATCH = ("nBest", "lexical", "confidence")
@@ -50,5 +50,4 @@ class AzureFormat(JsonFormat):
         array, text, confidence = BATCH if BATCH[0] in record.value else SHORT
         if array not in record.value:
             return None
-        found = record.candidates(array, text=text, score=confidence, what="some")
-        return RecordContent(said_id(record.value, record.place), found)
+        return RecordContent(record.candidates(array, text=text, score=confidence, what="some"))

@@ -33,7 +33,7 @@ class Espnet1Format(JsonFormat):
         candidates = [each._replace(words=recognised(each.words)) for each in hypotheses]
         references = (optional_words(each, "text", place=where) for each, where in found)
         reference = next((words for words in references if words is not None), None)
-        return RecordContent(record.required_key(), candidates, reference)
+        return RecordContent(candidates, reference)
 
 
 def recognised(words: tuple[str, ...]) -> tuple[str, ...]:

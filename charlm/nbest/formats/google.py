@@ -15,7 +15,7 @@ from charlm.nbest.formats.json_lists import (
     first_keys,
     within,
 )
-from charlm.nbest.formats.json_values import Json, said_id
+from charlm.nbest.formats.json_values import Json
 
 
 class GoogleFormat(JsonFormat):
@@ -49,4 +49,4 @@ class GoogleFormat(JsonFormat):
         if not all(each.features.get("confidence", 0) > 0 for each in candidates):
             for each in candidates:
                 each.features["confidence"] = 0.0
-        return RecordContent(said_id(record.value, record.place), candidates)
+        return RecordContent(candidates)

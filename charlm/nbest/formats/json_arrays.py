@@ -23,7 +23,6 @@ from charlm.nbest.formats.json_values import (
     JsonObject,
     Number,
     optional_words,
-    said_id,
     score_in,
 )
 from charlm.nbest.hypotheses import Rescored
@@ -91,8 +90,7 @@ class ArraysFormat(JsonFormat):
             and name != self.reference_key
             and not any(isinstance(each, str) for each in value)
         ]
-        key = said_id(record.value, record.place)
-        return RecordContent(key, candidates, self.reference(record), columns=columns)
+        return RecordContent(candidates, self.reference(record), columns=columns)
 
     def _features(self, record: Record, n: int) -> list[dict[str, float]]:
         results: list[dict[str, float]] = [{} for _ in range(n)]

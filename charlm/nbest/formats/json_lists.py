@@ -19,6 +19,7 @@ from charlm.nbest.formats.json_values import (
     dumped,
     escaped,
     parsed,
+    said_id,
     scores_of,
     string,
     words_in,
@@ -50,7 +51,7 @@ class Record(NamedTuple):
 
     value: JsonObject
     place: str  # FILE:LINE of the value that holds it, and which of several it is
-    key: str = ""  # under which it stands in a larger object
+    key: str = ""  # under which it stands in a larger object; then the id of its list
     before: str = ""  # what is written around it
     after: str = "\n"
     encoding: str = UTF8  # of the file; ASCII where it escapes all other characters
@@ -58,16 +59,6 @@ class Record(NamedTuple):
     def text(self, value: JsonObject) -> str:
         """The text that is written when `value` takes the place of this one."""
         return self.before + escaped(dumped(value), self.encoding) + self.after
-
-    def required_key(self) -> str:
-        """The id of an utterance that is a member of a larger object.
-
-        Raises:
-            DataError: an empty id.
-        """
-        if not self.key:
-            raise DataError(f"{self.place}: found an empty id; expected that of an utterance")
-        return self.key
 
     def array(self, name: str, *, what: str) -> list[Json]:
         """An array among its members.
@@ -132,7 +123,6 @@ class Candidate(NamedTuple):
 class RecordContent(NamedTuple):
     """The content of a record."""
 
-    id: str  # empty: the running number of its list
     candidates: list[Candidate]  # in the order of the record
     reference: tuple[str, ...] | None = None
     recording: str = ""
@@ -168,6 +158,16 @@ class JsonFormat(Format):
         Raises:
             DataError: FILE:LINE of what is missing in it.
         """
+
+    def id_of(self, record: Record) -> str:
+        """The id of a record's list; empty where the running number of the list is its id.
+
+        Raises:
+            DataError: an empty id, or none that could be one.
+        """
+        if self.is_keyed and not record.key:
+            raise DataError(f"{record.place}: found an empty id; expected that of an utterance")
+        return record.key or said_id(record.value, record.place)
 
     def unfold(self, value: Json) -> Unfolded | None:
         """The records of a value, by default an object or an array of them; None if it has none."""
@@ -214,16 +214,18 @@ class JsonFormat(Format):
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
         once, number = ids_once(), 1
         passed: list[str] = []
-        for record in self.records(lines):
-            if isinstance(record, str):
-                passed.append(record)
+        for found in self.records(lines):
+            if isinstance(found, str):
+                passed.append(found)
                 continue
-            content = self.content(record, source)
-            if content is not None:
-                content = content._replace(id=content.id or str(number))
-                once(content.id, record.place)
-                number += 1
-            if content is None or _is_missing(content, record, source):
+            content = self.content(found, source)
+            if content is None:
+                passed.append(found.text(found.value))
+                continue
+            record = found._replace(key=self.id_of(found) or str(number))
+            once(record.key, record.place)
+            number += 1
+            if _is_missing(content, record, source):
                 passed.append(record.text(record.value))
                 continue
             passed.append(record.before)
@@ -240,8 +242,8 @@ class JsonFormat(Format):
         ]
         slots = [candidate.slot for candidate in candidates]
         return NbestList(
-            content.id,
-            with_finite_features(content.id, hypotheses, source=source, ragged=self.is_ragged),
+            record.key,
+            with_finite_features(record.key, hypotheses, source=source, ragged=self.is_ragged),
             recording=content.recording,
             reference=content.reference,
             original=JsonList(record, (slots, *content.columns)),
@@ -322,7 +324,7 @@ def _is_missing(content: RecordContent, record: Record, source: Source) -> bool:
         return False
     if not source.allow_missing:
         raise DataError(
-            f"{record.place}: found no hypothesis of {content.id[:80]!r}; expected at least one; "
+            f"{record.place}: found no hypothesis of {record.key[:80]!r}; expected at least one; "
             "--allow-missing passes it on as it is"
         )
     source.notices.pass_over(WITHOUT_HYPOTHESIS, 1)

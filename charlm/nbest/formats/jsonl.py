@@ -83,6 +83,9 @@ class JsonlFormat(JsonFormat, TemplateFormat):
                 encoding = encoding_of(line.text, line)
                 yield Record(_object(line), line.place, before=line.start, encoding=encoding)
 
+    def id_of(self, record: Record) -> str:
+        return _id(record.value, record.place)
+
     def content(self, record: Record, source: Source) -> RecordContent:
         value, place = record.value, record.place
         candidates, expected = [], "one of hypotheses"
@@ -91,7 +94,7 @@ class JsonlFormat(JsonFormat, TemplateFormat):
             features = _features(each, where, notices=source.notices)
             candidates.append(Candidate(("hyps", i), words, features, rank))
         reference = optional_words(value, "ref", place=place)
-        return RecordContent(_id(value, place), candidates, reference, _recording(value, place))
+        return RecordContent(candidates, reference, _recording(value, place))
 
     def text(self, item: Rescored, *, reranked: bool) -> str:
         if isinstance(item.nbest.original, JsonList):

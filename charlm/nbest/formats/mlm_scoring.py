@@ -27,7 +27,7 @@ class MlmScoringFormat(JsonFormat):
         return "hyp_1" in first_keys(sample.lines)[1:]
 
     def content(self, record: Record, source: Source) -> RecordContent:
-        key, candidates = record.required_key(), []
+        candidates = []
         for name, value in record.value.items():
             matched = HYP.fullmatch(name)
             if matched is None:
@@ -38,6 +38,4 @@ class MlmScoringFormat(JsonFormat):
             words = words_in(value.get("text"), f"{where}: 'text'")
             scores = scores_of(value, "score", where=where)
             candidates.append(Candidate((name, None), words, scores, int(matched[1])))
-        return RecordContent(
-            key, candidates, optional_words(record.value, "ref", place=record.place)
-        )
+        return RecordContent(candidates, optional_words(record.value, "ref", place=record.place))

@@ -6,7 +6,6 @@ be tuned. Results follow each other, on one line or on many; Vosk gives utteranc
 
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.json_lists import JsonFormat, Record, RecordContent, first_keys
-from charlm.nbest.formats.json_values import said_id
 
 
 class VoskFormat(JsonFormat):
@@ -29,5 +28,6 @@ class VoskFormat(JsonFormat):
         if "partial" in record.value:
             return None
         expected = "one; let the recogniser give several (SetMaxAlternatives)"
-        found = record.candidates("alternatives", text="text", score="confidence", what=expected)
-        return RecordContent(said_id(record.value, record.place), found)
+        return RecordContent(
+            record.candidates("alternatives", text="text", score="confidence", what=expected)
+        )

@@ -143,7 +143,7 @@ def test_mlm_scoring_ranks_by_the_numbers_of_keys(read, write, values) -> None:
         ),
         ('{"u": {"hyp_1": {}, "hyp_1": {}}}', "a.list:1: found the key 'hyp_1' twice; expected"),
         (
-            '{"": {"hyp_1": {}}}',
+            '{"": {"hyp_1": {"text": "a"}}}',
             "a.list:1: list 1: found an empty id; expected that of an",
         ),
         ("[]", "a.list:1: found []; expected an object that holds hypotheses"),

@@ -23,7 +23,7 @@ class Template:
 
     gaps: tuple[str, ...]
     slots: tuple[int, ...]  # for each hypothesis, in order of rank: which piece of the file it is
-    scored_gap: str | None = None  # the first gap with a new feature; None: the same as without
+    scored_gap: str = ""  # the first gap with a new feature
     file: str = ""  # the name of the list's own file, where each has one
     beside: Mapping[str, str] = field(default_factory=dict)  # what was read of further files
 
@@ -50,6 +50,11 @@ class OtherLine(NamedTuple):
     line: Line
     scored: str | None = None  # its text with a new feature; None: the same as without
 
+    @property
+    def scored_raw(self) -> str:
+        """The whole line with a new feature."""
+        return self.line.raw if self.scored is None else self.line._replace(text=self.scored).raw
+
 
 class TemplateFormat(Format):
     """A format whose writer puts pieces back into their template."""
@@ -70,9 +75,7 @@ class TemplateFormat(Format):
         for at, which in enumerate(order):
             score = item.scores[which] if item.scores else None
             texts[template.slots[at]] = self.piece(hypotheses[which], score, at=hypotheses[at])
-        first = template.gaps[0]
-        if item.scores and template.scored_gap is not None:
-            first = template.scored_gap
+        first = template.scored_gap if item.scores else template.gaps[0]
         return first + "".join(
             text + gap for text, gap in zip(texts, template.gaps[1:], strict=True)
         )
@@ -105,10 +108,8 @@ class ListBuilder:
         self._rows: list[Row] = []
         self._gaps: list[str] = []
         self._end = ""  # of the last hypothesis' line
-        # Other lines in between, maybe thousands: appending each to a string would copy it.
-        self._loose: list[str] = []
-        self._loose_scored: list[str] = []
-        self._scored_gap: str | None = None
+        self._loose: list[OtherLine] = []  # since the last hypothesis, maybe thousands
+        self._scored_gap = ""
         self._has_header = False
 
     def lists(self, rows: Iterable[Row | OtherLine]) -> Iterator[NbestList]:
@@ -120,9 +121,7 @@ class ListBuilder:
         for row in rows:
             if isinstance(row, OtherLine):
                 self._has_header |= row.scored is not None
-                self._loose.append(row.line.raw)
-                text = row.line.text if row.scored is None else row.scored
-                self._loose_scored.append(row.line.start + text + row.line.end)
+                self._loose.append(row)
                 continue
             if self._rows and self._rows[-1].id != row.id:
                 yield self._closed()
@@ -130,7 +129,7 @@ class ListBuilder:
             if self._once is None:
                 yield self._closed()
         if self._rows:
-            self._end += "".join(self._loose)
+            self._end += "".join(other.line.raw for other in self._loose)
             yield self._closed()
         elif self._loose:
             raise DataError(f"{self._name}: found no hypothesis; expected at least one")
@@ -139,11 +138,11 @@ class ListBuilder:
         if not self._rows:
             if self._once is not None:
                 self._once(row.id, row.line.place, by=self._sorted_by(row))
-            scored = "".join([*self._loose_scored, row.line.start])
-            self._scored_gap = scored if self._loose_scored != self._loose else None
-        self._gaps.append("".join([self._end, *self._loose, row.line.start]))
+            self._scored_gap = "".join(other.scored_raw for other in self._loose) + row.line.start
+        loose = (other.line.raw for other in self._loose)
+        self._gaps.append("".join([self._end, *loose, row.line.start]))
         self._rows.append(row)
-        self._end, self._loose, self._loose_scored = row.line.end, [], []
+        self._end, self._loose = row.line.end, []
 
     def _sorted_by(self, row: Row) -> str:
         """The command that sorts such a list, if ids come first and no line must stay on top."""

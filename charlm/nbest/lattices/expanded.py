@@ -10,15 +10,7 @@ from typing import NamedTuple
 
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_options import (
-    GRAPH,
-    OLD,
-    REST,
-    LatticeOptions,
-    Weighing,
-    feature_names,
-)
-from charlm.text.corpus.labels import is_silent
+from charlm.nbest.lattices.lattice_options import OLD, REST, Weighing, feature_names
 
 Answers = tuple[float, ...]  # log-probabilities in nats, one per model
 
@@ -91,20 +83,3 @@ class RescoredLattice:
 
 def dot(weights: Answers, values: Answers) -> float:
     return sum(weight * value for weight, value in zip(weights, values, strict=True))
-
-
-def static_scores(
-    lattice: Lattice, weighing: Weighing, *, options: LatticeOptions
-) -> tuple[float, ...]:
-    """The score of each arc without the models' part: its own features, and counts of words."""
-    for_words, for_unknown = weighing.counts
-    counts = {}
-    for label in {arc.word for arc in lattice.arcs}:
-        is_word = not is_silent(label)
-        counts[label] = for_words * is_word + for_unknown * options.n_unknown(label)
-    return tuple(dot(weighing.own, arc.values) + counts[arc.word] for arc in lattice.arcs)
-
-
-def language_value(lattice: Lattice, values: Answers) -> float:
-    """The score of an arc by the lattice's own language model; 0 for all arcs if it has none."""
-    return values[lattice.names.index(GRAPH if GRAPH in lattice.names else OLD)]

@@ -7,7 +7,7 @@ from it.
 """
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,13 +16,12 @@ from charlm.nbest.lattices.expanded import (
     ExpandedArc,
     ExpandedLattice,
     dot,
-    language_value,
-    static_scores,
 )
 from charlm.nbest.lattices.histories import History, Request
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_options import LatticeOptions, weighing
+from charlm.nbest.lattices.lattice_options import GRAPH, OLD, LatticeOptions, weighing
 from charlm.nbest.scorers import LogProbs
+from charlm.text.corpus.labels import is_silent
 from charlm.text.corpus.tokens import END_WORD
 
 TYPICAL_LOG_PROB = -6.0  # nats of a future word, if the lattice has no language scores
@@ -85,7 +84,7 @@ class _Search:
         self.models = models
         self.options = options
         self.weighing = weighing(lattice, models, options=options)
-        self.statics = static_scores(lattice, self.weighing, options=options)
+        self.statics = self._statics()
         self.tokens = self._tokens()
         self.level_of, self.levels = self._levels()
         self.ahead = self._ahead()
@@ -98,6 +97,15 @@ class _Search:
         self.kept: list[Pair] = []
         self.ends: dict[int, Answers] = {}
         self.n_merged = self.n_pruned = 0
+
+    def _statics(self) -> tuple[float, ...]:
+        """The score of each arc without the models' part: its own features, and counts of words."""
+        for_words, for_unknown = self.weighing.counts
+        counts = {}
+        for label in {arc.word for arc in self.lattice.arcs}:
+            n_words, n_unknown = not is_silent(label), self.options.n_unknown(label)
+            counts[label] = for_words * n_words + for_unknown * n_unknown
+        return tuple(dot(self.weighing.own, a.values) + counts[a.word] for a in self.lattice.arcs)
 
     def _tokens(self) -> list[tuple[str, ...]]:
         """What each arc adds to histories; nothing where there is no model."""
@@ -122,11 +130,11 @@ class _Search:
     def _ahead(self) -> dict[int, float]:
         """The best score from each node to an end, the old model standing in for the new ones."""
         lattice, weight = self.lattice, sum(self.weighing.models)
-        knows = any(language_value(lattice, arc.values) for arc in lattice.arcs)
+        old = lattice.names.index(GRAPH if GRAPH in lattice.names else OLD)
+        knows = any(arc.values[old] for arc in lattice.arcs)
 
         def stand_in(values: Answers, n_tokens: int) -> float:
-            value = language_value(lattice, values) if knows else n_tokens * TYPICAL_LOG_PROB
-            return weight * value
+            return weight * (values[old] if knows else n_tokens * TYPICAL_LOG_PROB)
 
         ahead: dict[int, float] = {}
         for node in reversed(lattice.order):
@@ -178,17 +186,34 @@ class _Search:
         target.arrivals.append((pair, number, answers))
 
     def prune(self, pairs: list[Pair]) -> list[Pair]:
-        """The pairs of a level that are kept, in their order."""
+        """The best pairs of a level within the beam, and those that whole paths through them need.
+
+        They stay in their order.
+        """
+        if not pairs:
+            return []
         hopes = [pair.score + self.ahead[pair.node] for pair in pairs]
+        # Of equal hopes the later one comes first, since what led to it is kept with it.
+        order = sorted(range(len(pairs)), key=lambda i: (-hopes[i], -i))
         beam = self.options.beam * self.weighing.language
-        kept = chosen(
-            pairs, hopes, beam=beam, at_most=self.options.max_pairs, is_open=self._is_open
-        )
+        least = hopes[order[0]] - beam if beam else -math.inf
+        going = {pairs[i] for i in order[: self.options.max_pairs] if hopes[i] >= least}
+        going.update(self._path_out(pairs[order[0]], pairs))
+        for pair in reversed(pairs):
+            if pair in going and pair.came_from is not None:
+                going.add(pair.came_from)
+        kept = [pair for pair in pairs if pair in going]
         self.n_pruned += len(pairs) - len(kept)
         for number, pair in enumerate(kept, len(self.kept)):
             pair.number = number
         self.kept += kept
         return kept
+
+    def _path_out(self, pair: Pair, pairs: list[Pair]) -> Iterator[Pair]:
+        """The pairs from a pair on to one of its level where paths end or leave the level."""
+        while not self._is_open(pair):
+            pair = next(p for p in pairs if any(source is pair for source, _, _ in p.arrivals))
+            yield pair
 
     def _is_open(self, pair: Pair) -> bool:
         """Whether paths end here or go on to a later level."""
@@ -267,40 +292,6 @@ def answers_to(
     answers = yield RequestBatch(list(rows), live)
     found: list[Answers] = [tuple(row) for row in answers.tolist()]
     return [found[rows[request]] for request in requests]
-
-
-def chosen(
-    pairs: Sequence[Pair],
-    hopes: Sequence[float],
-    *,
-    beam: float,
-    at_most: int,
-    is_open: Callable[[Pair], bool],
-) -> list[Pair]:
-    """The best pairs within the beam (0: all), and those that whole paths through them need.
-
-    `is_open`: whether paths end at a pair or leave its level.
-    """
-    if not pairs:
-        return []
-    # Of equal hopes the later one comes first, since what led to it is kept with it.
-    order = sorted(range(len(pairs)), key=lambda i: (-hopes[i], -i))
-    least = hopes[order[0]] - beam if beam else -math.inf
-    going = {id(pairs[i]) for i in order[:at_most] if hopes[i] >= least}
-    going.update(map(id, _path_out(pairs[order[0]], pairs, is_open)))
-    for pair in reversed(pairs):
-        if id(pair) in going and pair.came_from is not None:
-            going.add(id(pair.came_from))
-    return [pair for pair in pairs if id(pair) in going]
-
-
-def _path_out(pair: Pair, pairs: Sequence[Pair], is_open: Callable[[Pair], bool]) -> list[Pair]:
-    """The pairs that lead from a pair to one of its level where paths end or leave the level."""
-    path = []
-    while not is_open(pair):
-        pair = next(p for p in pairs if any(source is pair for source, _, _ in p.arrivals))
-        path.append(pair)
-    return path
 
 
 def useful_nodes(arcs: list[ExpandedArc], ends: Mapping[int, Answers]) -> set[int]:

@@ -285,12 +285,11 @@ def _are_numbers(ids: Sequence[str]) -> bool:
     return all(id.isascii() and id.isdecimal() and len(id) < MAX_DIGITS for id in ids)
 
 
-def _segments(lines: Sequence[Line], *, name: str) -> list[Entry]:
+def _segments(full: Sequence[Line], *, name: str) -> list[Entry]:
     """Number, id and text of STM's segments; empty if the lines are something else.
 
     They are STM only if all have times, and these cannot be mere digits that were spoken.
     """
-    full = [(n, line) for n, line in lines if line.strip(" \t")]
     found = [(n, line, STM.fullmatch(line)) for n, line in full if line[:2] != COMMENT]
     segments = [(n, each) for n, _, each in found if each and float(each[2]) <= float(each[3])]
     if len(segments) < len(found) or not any(each[4] or "." in each[0] for _, each in segments):
@@ -375,14 +374,15 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
     if form == "csv" or (form == "tsv" and _table_form(lines) == "tsv"):
         yield from _table_entries(form, lines, name=name)
         return
+    full = [(number, line) for number, line in lines if line.strip(" \t")]
     if form == "stm":
-        yield from _segments(lines, name=name)
+        yield from _segments(full, name=name)
         return
     if form == "tsv":
-        _refuse_columns(lines, name=name)
+        _refuse_columns(full, name=name)
     shapes = {"trn": "text (utt)", "tsv": "utt TAB text", "kaldi": "utt text"}
-    for number, line in lines:
-        if not line.strip(" \t") or (form == "trn" and line.startswith(COMMENT)):
+    for number, line in full:
+        if form == "trn" and line.startswith(COMMENT):
             continue
         if form == "jsonl":
             yield _from_json(line, number=number, where=f"{name}:{number}")
@@ -395,9 +395,8 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
         yield number, id, text
 
 
-def _refuse_columns(lines: Sequence[Line], *, name: str) -> None:
+def _refuse_columns(full: Sequence[Line], *, name: str) -> None:
     """Raises DataError for a table of three columns and more that does not say which is which."""
-    full = [(number, line) for number, line in lines if line.strip(" \t")]
     widths = {line.count("\t") + 1 for _, line in full}
     further = "".join(field for _, line in full for field in line.split("\t")[2:])
     if len(widths) == 1 and further.strip(" "):

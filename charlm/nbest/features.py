@@ -136,8 +136,9 @@ def _checked(nbest: NbestList, name: str, *, values: Sequence[float]) -> Floats:
     column_H = np.asarray(values, np.float64)
     if column_H.shape != (len(nbest.hypotheses),):
         raise ValueError(f"{len(values)} values of {name!r} for {len(nbest.hypotheses)} hypotheses")
-    if not (np.abs(column_H) <= LARGEST).all():  # NaN compares false
-        rank = int(np.flatnonzero(~(np.abs(column_H) <= LARGEST))[0])
+    is_bad_H = ~(np.abs(column_H) <= LARGEST)  # NaN compares false
+    if is_bad_H.any():
+        rank = int(is_bad_H.argmax())
         raise DataError(
             f"{nbest.hypotheses[rank].place}: feature {name!r} is {column_H[rank]}; "
             "expected a finite number"

@@ -133,30 +133,28 @@ def with_finite_features(
         DataError: a feature that is not finite, if that is an error or if no hypothesis of the list
             has a finite value.
     """
-    features = [dict(each.features) for each in hypotheses]
-    is_changed = False
-    for name in dict.fromkeys(name for found in features for name in found):
-        values = [found.get(name, nan) for found in features]
+    mended: dict[int, dict[str, float]] = {}
+    for name in dict.fromkeys(name for each in hypotheses for name in each.features):
+        values = [each.features.get(name, nan) for each in hypotheses]
         bad = [
             i
             for i, value in enumerate(values)
-            if not abs(value) <= LARGEST and (name in features[i] or not ragged)
+            if not abs(value) <= LARGEST and (name in hypotheses[i].features or not ragged)
         ]
         finite = [value for value in values if abs(value) <= LARGEST]
         if bad and (source.on_nan == "error" or not finite):
-            place, value = hypotheses[bad[0]].place, features[bad[0]].get(name, "missing")
+            first = hypotheses[bad[0]]
             raise DataError(
-                f"{place}: utterance {key[:80]!r}: the feature {name!r} is {value}; "
+                f"{first.place}: utterance {key[:80]!r}: the feature {name!r} is "
+                f"{first.features.get(name, 'missing')}; "
                 f"expected a finite number{' up to 1e30' if isfinite(values[bad[0]]) else ''}; "
                 + ("mend it, or give --on-nan worst" if finite else "no hypothesis of it has one")
             )
         for i in bad:
-            cause = "no finite number" if name in features[i] else "missing"
+            cause = "no finite number" if name in hypotheses[i].features else "missing"
             source.notices.filled[Filling(name, cause, WORST)] += 1
-            features[i][name] = min(finite)
-            is_changed = True
-    if not is_changed:
-        return tuple(hypotheses)
+            mended.setdefault(i, dict(hypotheses[i].features))[name] = min(finite)
     return tuple(
-        replace(each, features=found) for each, found in zip(hypotheses, features, strict=True)
+        replace(each, features=mended[i]) if i in mended else each
+        for i, each in enumerate(hypotheses)
     )

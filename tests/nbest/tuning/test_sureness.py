@@ -47,7 +47,7 @@ def slow_likelihood(
 
 @pytest.mark.parametrize("scale", [0.002, 0.3, 40.0])
 def test_the_scale_by_which_the_truth_was_drawn_is_found(scale: float) -> None:
-    totals, references = drawn(scale, n=2000)
+    totals, references = drawn(scale, n=800)
     lists = [item(str(n), WORDS, values, 1.0) for n, values in enumerate(totals)]
     found = fitted_sureness(lists, references)
     assert found is not None

@@ -31,42 +31,6 @@ def rescored(
     )
 
 
-def totals(found: RescoredLattice) -> dict[tuple[str, ...], float]:
-    return dict(zip((h.words for h in found.nbest.hypotheses), found.totals, strict=True))
-
-
-def ranked(lattice: Lattice, weights: dict[str, float]) -> dict[tuple[str, ...], float]:
-    options = LatticeOptions(weights=weights, n_best=ALL, beam=0)
-    return totals(next(rescore_with([lattice], {}, options=options)))
-
-
-WEIGHTS = {"am": 0.1, "nn": 0.6, "words": -0.75}
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_every_path_of_a_kaldi_lattice_counts_what_it_counts_here(
-    read: Read, random_lattice: Make, scorer: FunctionScorer, seed: int
-) -> None:
-    weights = {**WEIGHTS, "graph": 1.4}
-    found = rescored(read(random_lattice(seed))[0], "nn", scorer=scorer, weights=weights)
-    again = read(rescored_text(found).text)[0]
-    ours = {words: total / (0.6 + 1.4) for words, total in totals(found).items()}
-    assert ranked(again, {"am": 0.1 / (0.6 + 1.4), "graph": 1.0}) == pytest.approx(ours, abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_old_model_gives_way_to_the_new_one(
-    read: Read, random_lattice: Make, scorer: FunctionScorer, seed: int
-) -> None:
-    other = FunctionScorer(lambda sentences: [[-2.0] * (len(s) + 1) for s in sentences])
-    models = {"old_lm": ScorerHistories(other), "nn": ScorerHistories(scorer)}
-    weights = {"am": 0.1, "graph_nolm": 1.0, "nn": 1.0}
-    options = LatticeOptions(weights=weights, recombine=0, beam=0, n_best=ALL)
-    found = next(rescore_with(read(random_lattice(seed)), models, options=options))
-    again = read(rescored_text(found).text)[0]
-    assert ranked(again, {"am": 0.1, "graph": 1.0}) == pytest.approx(totals(found), abs=1e-5)
-
-
 def test_a_graph_cost_is_in_the_unit_of_the_language_models_and_all_else_stays(
     read: Read, scorer: FunctionScorer
 ) -> None:
@@ -190,19 +154,6 @@ def test_probabilities_are_too_coarse_for_new_scores(
     expected = ":1: base=0, probabilities, too coarse for the new scores; expected a base of "
     with pytest.raises(DataError, match=expected):
         rescored_text(found)
-
-
-@pytest.mark.parametrize("base", ["", "base=10\n", "base=1.0001\n"])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_every_path_of_an_htk_lattice_counts_what_it_counts_here(
-    read: Read, random_lattice: Make, as_slf: Make, scorer: FunctionScorer, seed: int, base: str
-) -> None:
-    lattice = read(base + as_slf(random_lattice(seed)), form="slf")[0]
-    weights = {**WEIGHTS, "old_lm": 1.4}
-    found = rescored(lattice, "nn", scorer=scorer, weights=weights)
-    again = read(rescored_text(found).text, form="slf")[0]
-    ours = {words: total / 0.1 for words, total in totals(found).items()}
-    assert ranked(again, {}) == pytest.approx(ours, rel=1e-6, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

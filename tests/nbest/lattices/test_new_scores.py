@@ -1,4 +1,4 @@
-"""A decoder of a written lattice finds the path that was best here.
+"""A decoder of a written lattice finds the paths that were found here.
 
 The decoder below shares no code with charlm: it reads the text, takes each cost as a float32, and
 adds them up at the reported scales.
@@ -40,9 +40,12 @@ class Graph:
     arcs: dict[str, list[tuple[str, str, float]]] = field(default_factory=dict)
     ends: dict[str, float] = field(default_factory=dict)
 
-    def best(self) -> tuple[float, Words]:
-        """The least cost from the start to an end, and its words."""
-        return min(self._paths(self.start))
+    def best(self) -> dict[Words, float]:
+        """The least cost from the start to an end of each sequence of words."""
+        costs: dict[Words, float] = {}
+        for cost, words in self._paths(self.start):
+            costs[words] = min(cost, costs.get(words, cost))
+        return costs
 
     def _paths(self, node: str) -> Iterator[tuple[float, Words]]:
         if node in self.ends:
@@ -104,15 +107,13 @@ def slf_graph(text: str) -> Graph:
     return found
 
 
-def decoded(found: RescoredLattice) -> tuple[float, Words]:
-    """The total of the written lattice's best path, in nats and our unit, and its words."""
+def decoded(found: RescoredLattice) -> dict[Words, float]:
+    """The totals of the written lattice's paths, in nats and our unit."""
     text, scales = rescored_text(found).text, decoder_scales(found)
-    weights = found.expanded.weighing.weights
-    if "--inv-acoustic-scale" in scales:
-        cost, words = kaldi_graph(text, scales).best()
-        return -cost * weights["am"] * scales["--inv-acoustic-scale"], words
-    cost, words = slf_graph(text).best()
-    return -cost * weights["am"], words
+    unit = found.expanded.weighing.weights["am"] * scales.get("--inv-acoustic-scale", 1.0)
+    is_kaldi = "--inv-acoustic-scale" in scales
+    costs = (kaldi_graph(text, scales) if is_kaldi else slf_graph(text)).best()
+    return {words: -cost * unit for words, cost in costs.items()}
 
 
 def rescored(lattice: Lattice, scorer: FunctionScorer, **said: object) -> RescoredLattice:
@@ -135,16 +136,14 @@ def some_weights(seed: int, *names: str) -> dict[str, float]:
 
 
 def assert_found(found: RescoredLattice) -> None:
-    """A decoder's best path is ours, and counts the same."""
-    totals = dict(zip((h.words for h in found.nbest.hypotheses), found.totals, strict=True))
-    total, words = decoded(found)
-    assert total == pytest.approx(found.totals[0], abs=1e-3)
-    assert totals[words] == pytest.approx(found.totals[0], abs=1e-3)
+    """A decoder finds our paths, the best one among them, and each counts the same."""
+    totals = {path.words: path.total for path in best_paths(found.expanded, ALL)}
+    assert decoded(found) == pytest.approx(totals, abs=1e-3)
 
 
 @pytest.mark.parametrize("own", [("graph",), ("graph_nolm", "old_lm")], ids=["graph", "old-lm"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_decoder_of_kaldis_finds_our_best_path_whatever_the_weights(
+def test_a_decoder_of_kaldis_finds_our_paths_whatever_the_weights(
     read: Read, random_lattice: Make, scorer: FunctionScorer, seed: int, own: tuple[str, ...]
 ) -> None:
     weights = some_weights(seed, *own, "nn", "kn", "words", "oov")
@@ -153,7 +152,7 @@ def test_a_decoder_of_kaldis_finds_our_best_path_whatever_the_weights(
 
 @pytest.mark.parametrize("base", ["", "base=10\n", "base=1.0001\n"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_decoder_of_htks_finds_our_best_path_whatever_the_weights(
+def test_a_decoder_of_htks_finds_our_paths_whatever_the_weights(
     read: Read, random_lattice: Make, as_slf: Make, scorer: FunctionScorer, seed: int, base: str
 ) -> None:
     rng = random.Random(seed)
@@ -217,5 +216,4 @@ def test_a_lattice_whose_lines_stay_in_place_is_decoded_so_too(
     weights = some_weights(seed, own, "nn", "kn", "words", "oov")
     found = rescored(lattice, scorer, weights=weights, recombine=1)
     assert not found.expanded.is_split
-    (path,) = best_paths(found.expanded, 1)  # histories were merged, and are written so
-    assert decoded(found) == (pytest.approx(path.total, abs=1e-3), path.words)
+    assert_found(found)  # histories were merged, and are written so

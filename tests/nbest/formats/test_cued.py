@@ -39,8 +39,6 @@ def test_scores_are_a_log10_a_line(read, write) -> None:
     ("text", "message"),
     [
         ("0 1 2\n", "a.list:1: found 3 fields; expected an id, an acoustic and a language model"),
-        ("0 1 2 x a\n", "a.list:1: the number of words: found 'x'; expected a number"),
-        ("0 1 -inf 1 a\n", "a.list:1: utterance '0': the feature 'old_lm' is -inf; expected a f"),
     ],
 )
 def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.formats.fairseq import FairseqFormat
 
 LN2 = 0.6931471805599453
@@ -62,25 +62,17 @@ def test_scores_are_a_log10_a_line(read, write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "error", "message"),
+    ("text", "said", "message"),
     [
-        ("H-0 -1 we\n", {}, DataError, "a.list:1: found 'H-0 -1 we'; expected a line of fairseq's"),
-        ("H-0\tx\twe\n", {}, DataError, "a.list:1: the score: found 'x'; expected a number"),
-        ("D-0\t-1\ta\nP-1\t-1\n", {}, DataError, "a.list:2: found P-1 without H-1 before it"),
-        ("A-0\t0-0\nD-0\t-1\ta\n", {}, DataError, "a.list:1: found A-0 without H-0 before it"),
-        (
-            "H-0\t-1\ta\nH-1\t-1\ta\nD-0\t-1\ta\n",
-            {},
-            DataError,
-            "a.list:3: found the id",
-        ),
-        ("H-0\t-1\ta\n", {"length_penalty": 1.0}, DataError, "a.list:1: found no numbers of a lin"),
-        ("H-0\t-1\ta\n", {"length_penalty": 11.0}, ConfigError, "length penalty 11: expected what"),
-        ("H-0\t-1\ta\n", {"columns": ("id",)}, ConfigError, "format 'fairseq': found names of col"),
+        ("H-0 -1 we\n", {}, "a.list:1: found 'H-0 -1 we'; expected a line of fairseq's"),
+        ("H-0\tx\twe\n", {}, "a.list:1: the score: found 'x'; expected a number"),
+        ("D-0\t-1\ta\nP-1\t-1\n", {}, "a.list:2: found P-1 without H-1 before it"),
+        ("A-0\t0-0\nD-0\t-1\ta\n", {}, "a.list:1: found A-0 without H-0 before it"),
+        ("H-0\t-1\ta\n", {"length_penalty": 1.0}, "a.list:1: found no numbers of a lin"),
     ],
 )
-def test_what_is_no_such_output_is_said_with_its_place(text, said, error, message, read) -> None:
-    with pytest.raises(error) as caught:
+def test_what_is_no_such_output_is_said_with_its_place(text, said, message, read) -> None:
+    with pytest.raises(DataError) as caught:
         read(FairseqFormat(), text, **said)
     assert message in str(caught.value)
 

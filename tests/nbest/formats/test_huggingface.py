@@ -31,10 +31,6 @@ def test_sequences_and_scores_are_read(read, write, values) -> None:
     assert values(write(chosen, found)) == values(TEXT)
 
 
-def test_without_weights_the_decoders_score_counts_once() -> None:
-    assert HuggingFaceFormat.weights == {"score": 1.0}
-
-
 def test_an_array_of_lists_is_read_as_lines_are(read) -> None:
     text = "[" + ",\n".join(TEXT.splitlines()) + "]"
     assert [each.id for each in read(HuggingFaceFormat(), text)] == ["u-1", "2"]
@@ -108,11 +104,6 @@ def test_a_row_that_does_not_fit_is_refused_with_its_line(change, message, read)
         read(HuggingFaceFormat(), text, length_penalty=1.0)
     assert str(caught.value).startswith("a.list:2: ")
     assert message in str(caught.value)
-
-
-def test_an_id_that_comes_twice_is_refused(read) -> None:
-    with pytest.raises(DataError, match="a.list:2: found the id 'u-1' again after others"):
-        read(HuggingFaceFormat(), f"{json.dumps(ROW)}\n{json.dumps(ROW)}\n")
 
 
 @pytest.mark.parametrize("penalty", [1e5, -11.0, math.nan])

@@ -104,10 +104,6 @@ def test_a_score_that_only_some_hypotheses_have_is_not_0_in_the_others(read) -> 
         feature_table(found)
 
 
-def test_the_total_is_what_ranked_the_list() -> None:
-    assert MosesFormat.weights == {"total": 1.0}
-
-
 def test_blank_lines_mean_nothing_and_are_kept(read, write) -> None:
     text = OLD + "\n" + NEW + " \n"
     found = read(MosesFormat(), text)
@@ -132,8 +128,6 @@ def test_blank_lines_mean_nothing_and_are_kept(read, write) -> None:
             "0 ||| a ||| b c ||| f= 1 ||| 2\n",
             "a.list:1: found 'b' between the words and the features",
         ),
-        ("0 ||| a ||| f= nan\n", "a.list:1: utterance '0': the feature 'f' is nan; expected a fin"),
-        (f"{OLD}{NEW}{OLD}", "a.list:3: found the id '0' again after others; expected its"),
     ],
 )
 def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> None:

@@ -11,8 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from charlm.nbest.format import Source
-from charlm.nbest.formats import FORMATS, open_lists
+from charlm.nbest.formats import FORMATS
 
 N_MUTATIONS = int(os.environ.get("CHARLM_MUTATIONS", "300"))
 MUTATIONS = SimpleNamespace(**run_path(str(Path(__file__).with_name("mutations.py"))))
@@ -28,14 +27,3 @@ def test_a_broken_list_is_refused_in_one_line_or_read_as_it_stands(
         path = MUTATIONS.stored(files, tmp_path)
         outcomes.append(MUTATIONS.outcome(name, path, files))
     assert set(outcomes) == {"read", "refused"}  # else the mutations break too much or too little
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_whole_list_is_of_its_own_format_and_read(name: str, tmp_path: Path) -> None:
-    for number, files in enumerate(MUTATIONS.seeds(name)):
-        path = MUTATIONS.stored(
-            {file: text.encode() for file, text in files.items()}, tmp_path / str(number)
-        )
-        with open_lists(Source(path)) as (chosen, lists):
-            assert chosen.name == name
-            assert list(lists)

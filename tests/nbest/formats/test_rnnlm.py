@@ -59,7 +59,6 @@ def test_scores_that_do_not_fit_the_list_are_refused(scores, message, read, tmp_
     ("text", "message"),
     [
         ("1 a\n\n2 b\n", "a.list:2: found an empty line; expected an id and words"),
-        ("1 a\n2 b\n1 a\n", "a.list:3: found the id '1' again after others; expected its"),
         ("1 a </s> b\n", "a.list:1: found </s> within a line"),
     ],
 )
@@ -101,11 +100,6 @@ def test_sentences_are_scored_one_log10_a_line(read, write) -> None:
     found = read(TextFormat(), "we know\n\n")
     scores = [(-2.5 * LN10,), (-1.0 * LN10,)]
     assert write(TextFormat(), found, scores=scores) == "-2.500000\n-1.000000\n"
-
-
-def test_an_error_within_a_sentence_names_its_line(read) -> None:
-    with pytest.raises(DataError, match="a.list:2: found <s> within a line"):
-        read(TextFormat(), "a\nb <s> c\n")
 
 
 @pytest.mark.parametrize(

@@ -189,19 +189,6 @@ def test_lists_that_are_not_together_are_sorted_by_a_command_where_one_does(
     assert f"expected its hypotheses together; {advice}" in str(caught.value)
 
 
-@pytest.mark.parametrize("value", ["nan", "-inf", "1e999"])
-def test_a_feature_that_is_not_finite_names_its_utterance(value, read) -> None:
-    with pytest.raises(
-        DataError, match=r"a.list:1: utterance 'u': the feature 'am' is (nan|-?inf)"
-    ):
-        read(TsvFormat(), f"u\t{value}\ta\nu\t-1\tb\n", columns=("id", "am", "text"))
-
-
-def test_a_list_without_a_finite_number_has_no_worst_one(read) -> None:
-    with pytest.raises(DataError, match="no hypothesis of it has one"):
-        read(TsvFormat(), "u\tnan\ta\n", on_nan="worst")
-
-
 def test_the_worst_cost_is_the_largest(read) -> None:
     text = "id\tam:cost\ttext\nu\tinf\ta\nu\t3\tb\nu\t9\tc\n"
     found = read(TsvFormat(), text, on_nan="worst")
@@ -287,11 +274,6 @@ def test_a_second_score_of_ours_is_refused(read, write) -> None:
         DataError, match="a.list:2: found a feature 'charlm' already; expected none"
     ):
         write(TsvFormat(), read(TsvFormat(), once), scores=[(-1.0,)])
-
-
-def test_a_score_that_is_no_number_is_not_written(read, write) -> None:
-    with pytest.raises(DataError, match="a.list:1: the score of this hypothesis is -inf; expected"):
-        write(TsvFormat(), read(TsvFormat(), "u\ta\n"), scores=[(float("-inf"),)])
 
 
 def test_nothing_but_an_empty_file_has_no_lists(read) -> None:

@@ -82,15 +82,7 @@ class ArraysFormat(JsonFormat):
             Candidate(slot, words, found)
             for (slot, words), found in zip(texts, features, strict=True)
         ]
-        columns = [
-            [(name, i) for i in range(len(texts))]
-            for name, value in record.value.items()
-            if isinstance(value, list)
-            and len(value) == len(texts)
-            and name != self.reference_key
-            and not any(isinstance(each, str) for each in value)
-        ]
-        return RecordContent(candidates, self.reference(record), columns=columns)
+        return RecordContent(candidates, self.reference(record))
 
     def _features(self, record: Record, n: int) -> list[dict[str, float]]:
         results: list[dict[str, float]] = [{} for _ in range(n)]
@@ -119,6 +111,14 @@ class ArraysFormat(JsonFormat):
 
     def changed(self, found: JsonList, item: Rescored, *, order: Sequence[int]) -> JsonObject:
         value = super().changed(found, item, order=order)
+        for name, array in found.record.value.items():
+            if (
+                isinstance(array, list)
+                and len(array) == len(order)
+                and name != self.reference_key
+                and not any(isinstance(each, str) for each in array)
+            ):
+                value[name] = [array[which] for which in order]
         if item.scores:
             hypotheses = item.nbest.hypotheses
             value[FEATURE] = [new_score(item.scores[each], hypotheses[each]) for each in order]

@@ -126,14 +126,13 @@ class RecordContent(NamedTuple):
     candidates: list[Candidate]  # in the order of the record
     reference: tuple[str, ...] | None = None
     recording: str = ""
-    columns: Sequence[Sequence[Slot]] = ()  # what moves together with the hypotheses
 
 
 class JsonList(NamedTuple):
-    """Where the hypotheses of a list, and what moves with them, stand; each in order of rank."""
+    """Where the hypotheses of a list stand."""
 
     record: Record
-    columns: tuple[Sequence[Slot], ...]  # the hypotheses first
+    slots: Sequence[Slot]  # of the hypotheses, in order of rank
 
 
 class JsonFormat(Format):
@@ -246,7 +245,7 @@ class JsonFormat(Format):
             with_finite_features(record.key, hypotheses, source=source, ragged=self.is_ragged),
             recording=content.recording,
             reference=content.reference,
-            original=JsonList(record, (slots, *content.columns)),
+            original=JsonList(record, slots),
         )
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
@@ -268,15 +267,11 @@ class JsonFormat(Format):
         new = {
             name: list(value) if isinstance(value, list) else value for name, value in old.items()
         }
-        slots, *columns = found.columns
-        for slot, which in zip(slots, order, strict=True):
+        for slot, which in zip(found.slots, order, strict=True):
             score = None
             if item.scores:
                 score = new_score(item.scores[which], item.nbest.hypotheses[which])
-            _put(new, slot, self.placed(_at(old, slots[which]), score, at=_at(old, slot)))
-        for column in columns:
-            for slot, which in zip(column, order, strict=True):
-                _put(new, slot, _at(old, column[which]))
+            _put(new, slot, self.placed(_at(old, found.slots[which]), score, at=_at(old, slot)))
         return new
 
     def placed(self, hypothesis: Json, score: Number | None, *, at: Json) -> Json:

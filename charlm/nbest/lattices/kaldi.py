@@ -219,7 +219,7 @@ class _Builder:
     def _word(self, label: str, place: str) -> str:
         is_number = INTEGER.fullmatch(label) is not None
         if self.symbols is None:
-            self.has_symbols = self.has_symbols or not is_number
+            self.has_symbols |= not is_number
             return label
         if not is_number:  # then numbers are words, too, which the table would replace by others
             raise DataError(
@@ -254,19 +254,14 @@ def read_symbols(path: str | Path, *, rules: LineRules) -> dict[int, str]:
     """
     symbols: dict[int, str] = {}
     for number, line in read_lines(path, rules=rules):
-        row = split_words(line)
+        row, place = split_words(line), f"{display_name(path)}:{number}"
         if not row:
             continue
         if len(row) != 2 or not INTEGER.fullmatch(row[1]):
-            raise DataError(
-                f"{display_name(path)}:{number}: {line!r:.60}; expected a word and its number"
-                f"{csv_hint(line)}"
-            )
+            hint = csv_hint(line)
+            raise DataError(f"{place}: {line!r:.60}; expected a word and its number{hint}")
         if int(row[1]) in symbols:
-            raise DataError(
-                f"{display_name(path)}:{number}: number {row[1]} for the second time; expected "
-                "each once"
-            )
+            raise DataError(f"{place}: number {row[1]} for the second time; expected each once")
         symbols[int(row[1])] = row[0]
     return symbols
 

@@ -10,6 +10,7 @@ histories becomes several nodes with its time and word. All ends become one node
 has only one; the score of the end of a sentence stands on the links that lead there.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,6 @@ from charlm.text.corpus.labels import SILENT
 from charlm.text.io.lines import split_words
 from charlm.text.io.paths import PACKED
 
-E = 2.718281828459045
 NULL = "!NULL"
 DASH = "-"  # not a word here either
 FURTHER = tuple(f"x{number}" for number in range(1, 10))  # scores of whatever kind, in SRILM
@@ -60,7 +60,6 @@ class SlfOriginal:
     links: tuple[Fields, ...]  # of each arc
     unit: Unit
     file: str  # its name in the folder that was read; empty if a single file was read
-    end: int  # the node that all paths end in
 
 
 def claims(lines: tuple[str, ...]) -> bool:
@@ -155,7 +154,7 @@ class _Block:
 
 def _lattice(block: _Block, file: str, stem: str) -> Lattice:
     _check_sizes(block)
-    unit = Unit(block.number("base", E))
+    unit = Unit(block.number("base", math.e))
     if unit.base < 0 or unit.base == 1:
         raise DataError(f"{block.place}: base={unit.base:g}; expected a base of logarithms, or 0")
     _check_direction(block)
@@ -188,7 +187,7 @@ def _lattice(block: _Block, file: str, stem: str) -> Lattice:
         arcs=arcs,
         finals={end: (0.0,) * len(names)},
         scales=scales,
-        original=SlfOriginal(tuple(block.lines), nodes, tuple(block.links), unit, file, end),
+        original=SlfOriginal(tuple(block.lines), nodes, tuple(block.links), unit, file),
     )
 
 
@@ -376,7 +375,7 @@ class _Writer:
         names = [str(len(inner))] * len(self.expanded.nodes)
         for name, number in enumerate(inner):
             names[number] = str(name)
-        return [*nodes, self.original.end], names
+        return [*nodes, *self.expanded.lattice.finals], names
 
     def _link(self, arc: ExpandedArc, changes: Changes) -> str:
         score = self.scores.of_arc(arc)

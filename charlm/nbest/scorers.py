@@ -20,7 +20,6 @@ from charlm.text.corpus.tokens import UNK_WORD
 ROUNDING = 1e-3  # by which a log-probability may be above 0
 
 LogProbs = npt.NDArray[np.float64]
-Answers = Sequence[npt.ArrayLike]  # of a user's own function
 
 
 class NgramScorer:
@@ -139,7 +138,7 @@ class FunctionScorer:
 
     @checked_call
     def __init__(
-        self, function: "Callable[[Sequence[Words]], Answers]", *, name: str = "own"
+        self, function: "Callable[[Sequence[Words]], Sequence[npt.ArrayLike]]", *, name: str = "own"
     ) -> None:
         self.function = function
         self.name = name

@@ -21,10 +21,7 @@ from charlm.nbest.formats import FORMATS, detect, format_of, open_lists
         (['{"alternatives": [{"confidence": 1, "text": "a"}]}'], "vosk"),
         (['{"id": "u", "sequences": [["a"]], "sequences_ids": [[1]]}'], "ctranslate2"),
         (['{"source": "x", "combinedRecognizedPhrases": [{"lexical": "a b'], "azure"),  # cut off
-        (
-            ['{"jobName": "j", "results": {"transcripts": [{"transcript": "a"}], "items": [{'],
-            "aws",
-        ),
+        (['{"jobName": "j", "results": {"transcripts": [{"transcript": "a"}], "items": [{'], "aws"),
         (['[{"input": ["a b", "c d'], "hyporadise"),  # cut off after 64 KiB
         (['{"input": ["a b", "a c"]}', '{"input": ["b"]}'], "hyporadise"),  # no references
         (['{"id": "u", "sequences": ["alternative", "alternatives"]'], "huggingface"),
@@ -177,9 +174,7 @@ def test_json_that_is_broken_or_of_no_format_is_told_so(lines: list[str], told: 
 
 def test_a_folder_of_no_format_is_called_one(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("a\n")
-    with pytest.raises(
-        DataError, match="is a folder that no format of lists knows; .*; name a file"
-    ):
+    with pytest.raises(DataError, match="is a folder that no format of lists knows; .*; name a fi"):
         detect(Sample(tmp_path, (), ("notes.txt",)))
 
 

@@ -158,10 +158,7 @@ def test_data_json_has_pieces_marks_scores_and_references(read, write) -> None:
     ("text", "message"),
     [
         ('{"utts": {\n"u": {}}}', "a.list:1: 'u': found no array 'output'; expected the"),
-        (
-            '{"utts": {"u": {"output": [1]}}}',
-            "a.list:1: 'u': hypothesis 1: found no object; exp",
-        ),
+        ('{"utts": {"u": {"output": [1]}}}', "a.list:1: 'u': hypothesis 1: found no object; exp"),
         ('{"utts": {"u": {"output": [{}]}}}', "hypothesis 1: 'rec_text': found nothing, or null"),
         (
             '{"utts": {"u": {"output": [{"rec_text": "", "score": "1"}]}}}',

@@ -108,7 +108,5 @@ def test_a_row_that_does_not_fit_is_refused_with_its_line(change, message, read)
 
 @pytest.mark.parametrize("penalty", [1e5, -11.0, math.nan])
 def test_a_penalty_that_generate_was_not_given_is_refused(penalty, read) -> None:
-    with pytest.raises(
-        ConfigError, match=r"length penalty .*: expected what `generate` was given,"
-    ):
+    with pytest.raises(ConfigError, match=r"length penalty .*: expected what `generate` was given"):
         read(HuggingFaceFormat(), TEXT, length_penalty=penalty)

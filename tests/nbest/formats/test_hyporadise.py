@@ -68,19 +68,10 @@ def test_the_later_layout_has_the_best_apart(read, write, values) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            '[\n{"output": "a"}]',
-            "a.list:1: list 1: found no array 'input'; expected the hyp",
-        ),
-        (
-            '[{"input1": "a", "input2": "b . c"}]',
-            "a.list:1: list 1: found no array 'input2'",
-        ),
+        ('[\n{"output": "a"}]', "a.list:1: list 1: found no array 'input'; expected the hyp"),
+        ('[{"input1": "a", "input2": "b . c"}]', "a.list:1: list 1: found no array 'input2'"),
         ('[{"input": ["a", 1]}]', "a.list:1: list 1: hypothesis 2: found 1; expected a string"),
-        (
-            '[{"input": ["a"], "output": 1}]',
-            "a.list:1: list 1: 'output': found 1; expected a",
-        ),
+        ('[{"input": ["a"], "output": 1}]', "a.list:1: list 1: 'output': found 1; expected a"),
         ('[{"input": []}]', "a.list:1: list 1: found no hypothesis of '1'; expected at least one"),
         ('[{"input": ["a <s> b"]}]', "a.list:1: list 1: hypothesis 1: found <s> within"),
     ],

@@ -119,15 +119,9 @@ def test_blank_lines_mean_nothing_and_are_kept(read, write) -> None:
         ("0 ||| ok ||| F0= x\n", "a.list:1: feature 'F0': found 'x'; expected a number"),
         ("0 ||| ok ||| F0= 1 |||  ||| 2\n", "a.list:1: feature 'total': found ''; expected a num"),
         ("0 ||| ok ||| F0= 1 ||| x\n", "a.list:1: feature 'total': found 'x'; expected a num"),
-        (
-            "0 ||| ok ||| d= 1 w= 2 d= 3\n",
-            "a.list:1: found the label 'd' twice; expected each once",
-        ),
+        ("0 ||| ok ||| d= 1 w= 2 d= 3\n", "a.list:1: found the label 'd' twice; expected each onc"),
         ("0 ||| a ||| total= 1 ||| 2\n", "a.list:1: found the feature 'total' twice; expected"),
-        (
-            "0 ||| a ||| b c ||| f= 1 ||| 2\n",
-            "a.list:1: found 'b' between the words and the features",
-        ),
+        ("0 ||| a ||| b c ||| f= 1 ||| 2\n", "a.list:1: found 'b' between the words and the featu"),
     ],
 )
 def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> None:

@@ -39,10 +39,7 @@ def test_the_toolkits_own_scores_are_a_feature(read, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (
-            "-1\n-2\n-3\n",
-            "scores: found no number for the hypothesis at a.list:4; expected one a l",
-        ),
+        ("-1\n-2\n-3\n", "scores: found no number for the hypothesis at a.list:4; expected one a "),
         ("-1\n-2\n-3\n-4\n-5\n", "scores:5: found a number more than a.list has hypotheses; exp"),
         ("-1\nOOV\n-3\n-4\n", "scores:2: found 'OOV'; expected a number"),
         ("-1\nnan\n-3\n-4\n", "a.list:2: utterance '1': the feature 'rnn' is nan; expected a fin"),

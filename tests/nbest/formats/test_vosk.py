@@ -67,10 +67,7 @@ def test_a_score_is_a_member_more_and_all_else_as_it_was(read, write, values) ->
             '{"alternatives": [{"text": "a", "confidence": NaN}]}',
             "utterance '1': the feature 'confidence' is nan; expected a finite number",
         ),
-        (
-            '{"alternatives": [{"text": "a\\nb"}]}',
-            "found a line end or NUL in a sentence; expected",
-        ),
+        ('{"alternatives": [{"text": "a\\nb"}]}', "found a line end or NUL in a sentence; expecte"),
         ('{"alternatives": [{"text": "\\ud800"}]}', "found half of a surrogate pair; expected"),
         ('{\n"alternatives":\n', "a.list:3: not valid JSON (Expecting value at character 1)"),
         ('{"alternatives": [{"text": "a"}]} {}', "a.list:1: not valid JSON (Extra data"),
@@ -133,19 +130,10 @@ def test_mlm_scoring_ranks_by_the_numbers_of_keys(read, write, values) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            '{"u": {"hyp_1": 1}}',
-            "a.list:1: 'u': hyp_1: found no object; expected one",
-        ),
-        (
-            '{"u": {"hyp_1": {"score": 1}}}',
-            "a.list:1: 'u': hyp_1: 'text': found nothing, or null; exp",
-        ),
+        ('{"u": {"hyp_1": 1}}', "a.list:1: 'u': hyp_1: found no object; expected one"),
+        ('{"u": {"hyp_1": {"score": 1}}}', "a.list:1: 'u': hyp_1: 'text': found nothing, or null;"),
         ('{"u": {"hyp_1": {}, "hyp_1": {}}}', "a.list:1: found the key 'hyp_1' twice; expected"),
-        (
-            '{"": {"hyp_1": {"text": "a"}}}',
-            "a.list:1: list 1: found an empty id; expected that of an",
-        ),
+        ('{"": {"hyp_1": {"text": "a"}}}', "a.list:1: list 1: found an empty id; expected that of"),
         ("[]", "a.list:1: found []; expected an object that holds hypotheses"),
     ],
 )

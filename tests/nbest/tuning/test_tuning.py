@@ -186,9 +186,7 @@ def test_lists_may_differ_only_in_features_that_are_not_tuned() -> None:
     rows = [{n: v for n, v in each.features.items() if n != "flat"} for each in first.hypotheses]
     pairs = zip(first.hypotheses, rows, strict=True)
     bare = replace(first, hypotheses=tuple(replace(each, features=row) for each, row in pairs))
-    with pytest.raises(
-        DataError, match=r"^x:0: features .*; expected those of the first list: am,"
-    ):
+    with pytest.raises(DataError, match=r"^x:0: features .*; expected those of the first list: am"):
         tuned_on([bare, *others], references)
     assert tuned_on([bare, *others], references, tuned="am,lm").error == 0.0
 

@@ -59,11 +59,7 @@ def fingerprint(lists: Sequence[NbestList], references: References) -> Fingerpri
 
 
 def check_not_reported(
-    tuned: Fingerprint,
-    lists: Sequence[NbestList],
-    *,
-    references: References,
-    where: str,
+    tuned: Fingerprint, lists: Sequence[NbestList], *, references: References, where: str
 ) -> None:
     """Refuse a report on lists that the weights were tuned on; `where` names the weights.
 

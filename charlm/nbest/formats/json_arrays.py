@@ -18,13 +18,7 @@ from charlm.nbest.formats.json_lists import (
     Slot,
     new_score,
 )
-from charlm.nbest.formats.json_values import (
-    Json,
-    JsonObject,
-    Number,
-    optional_words,
-    score_in,
-)
+from charlm.nbest.formats.json_values import Json, JsonObject, Number, optional_words, score_in
 from charlm.nbest.hypotheses import Rescored
 
 MAX_LENGTH = 1e9  # of a text, in tokens

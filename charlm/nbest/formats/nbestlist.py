@@ -7,6 +7,7 @@ with one exception: SRILM also leaves out a word that begins when the previous o
 occurs with times that are not frames.
 """
 
+import re
 from typing import ClassVar
 
 from charlm.errors import DataError
@@ -20,6 +21,7 @@ from charlm.text.io.lines import split_words
 NATS = 1024 / 10000.5  # of a bytelog
 MARKS = {1: "(", 2: "st:", 4: "et:", 6: "g:", 8: "a:", 10: ")"}  # places within a word's fields
 WIDTH = 11
+STATE = re.compile(r".*-[0-9]", re.DOTALL)
 
 
 class NbestList1Format(UtteranceFormat):
@@ -85,7 +87,7 @@ class NbestList2Format(NbestList1Format):
             group = fields[start : start + WIDTH]
             begins, ends, grammar, acoustic = _numbers(group, place)
             is_within = begins <= end and ends <= end
-            if not (is_within or _is_state(group[0])):
+            if not (is_within or STATE.fullmatch(group[0])):
                 words.append(group[0])
                 am, lm, end = am + NATS * acoustic, lm + NATS * grammar, ends
         return words, {"am": am, "old_lm": lm}
@@ -100,11 +102,6 @@ def _numbers(group: list[str], place: str) -> list[float]:
                 f"{mark!r}"
             )
     return [number(group[at], f"{place}: {group[0]!r}, {MARKS[at - 1]}") for at in (3, 5, 7, 9)]
-
-
-def _is_state(token: str) -> bool:
-    """Whether the token ends in a hyphen and one digit."""
-    return token[-2:-1] == "-" and token[-1] in "0123456789"
 
 
 def _looks_so(line: str) -> bool:

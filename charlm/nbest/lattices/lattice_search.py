@@ -11,12 +11,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from charlm.nbest.lattices.expanded import (
-    Answers,
-    ExpandedArc,
-    ExpandedLattice,
-    dot,
-)
+from charlm.nbest.lattices.expanded import Answers, ExpandedArc, ExpandedLattice, dot
 from charlm.nbest.lattices.histories import History, Request
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import GRAPH, OLD, LatticeOptions, weighing

@@ -227,12 +227,7 @@ def _left_out(
 
 
 def _details(
-    problem: Problem,
-    weights_F: Floats,
-    *,
-    names: Sequence[str],
-    space: Space,
-    whole: Problem,
+    problem: Problem, weights_F: Floats, *, names: Sequence[str], space: Space, whole: Problem
 ) -> tuple[TunedWeight, ...]:
     error, has_effect_F = problem.error(weights_F), (whole.spreads() > 0).tolist()
     firsts = enumerate(whole.first_equals())

@@ -9,13 +9,7 @@ from charlm.errors import CharlmError, DataError
 from charlm.nbest.format import OnNan, Source
 from charlm.nbest.formats import FORMATS, format_of
 from charlm.nbest.hypotheses import Hypothesis, StrippedWords
-from charlm.nbest.policies import (
-    NOT_FOR_ALL,
-    is_number,
-    number,
-    plain_words,
-    with_finite_features,
-)
+from charlm.nbest.policies import NOT_FOR_ALL, is_number, number, plain_words, with_finite_features
 
 OPTIONS = {"columns": ("id", "text"), "features": {"x": "x"}, "length_penalty": 1.0}
 TAKEN_BY = {

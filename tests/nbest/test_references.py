@@ -85,15 +85,10 @@ def test_digits_that_people_said_are_no_times(tmp_path: Path) -> None:
     costs = written(tmp_path, "u1 it costs 3.5 4 dollars\n")
     assert read(costs, ["u1"]) == {"u1": ("it", "costs", "3.5", "4", "dollars")}
     path = written(tmp_path, "u1 1 2 3 4\nu2 5 6 7 8 9\n")
-    assert read(path, ["u1", "u2"]) == {
-        "u1": ("1", "2", "3", "4"),
-        "u2": ("5", "6", "7", "8", "9"),
-    }
+    assert read(path, ["u1", "u2"]) == {"u1": ("1", "2", "3", "4"), "u2": ("5", "6", "7", "8", "9")}
 
 
-def test_times_of_stm_may_be_whole_seconds_and_a_word_in_brackets_is_a_word(
-    tmp_path: Path,
-) -> None:
+def test_times_of_stm_may_be_whole_seconds_and_a_word_in_brackets_is_a_word(tmp_path: Path) -> None:
     text = ";; three\nu1 1 s 0.00 1.50 <unk> a\nu2 A s 1e-1 3 b\nu3 1 s 4 6 IGNORE_TIME_SEGMENT_"
     path = written(tmp_path, f"{text}IN_SCORING\n")
     notices = Notices()

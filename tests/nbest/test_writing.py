@@ -46,9 +46,7 @@ def test_an_interrupted_folder_keeps_what_it_had(tmp_path: Path) -> None:
     assert (tmp_path / "main").read_text() == "old"
 
 
-def test_nothing_lies_in_the_folder_that_a_killed_process_would_leave_there(
-    tmp_path: Path,
-) -> None:
+def test_nothing_lies_in_the_folder_that_a_killed_process_would_leave_there(tmp_path: Path) -> None:
     def pieces() -> Iterator[Piece]:
         for name in ("a", "b", "a"):
             yield Piece(name, "x")

@@ -44,9 +44,7 @@ def write() -> Write:
     ) -> str:
         items = [
             Rescored(
-                nbest,
-                tuple(scores[i]) if scores else (),
-                order=tuple(orders[i]) if orders else (),
+                nbest, tuple(scores[i]) if scores else (), order=tuple(orders[i]) if orders else ()
             )
             for i, nbest in enumerate(lists)
         ]

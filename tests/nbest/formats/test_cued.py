@@ -35,16 +35,9 @@ def test_scores_are_a_log10_a_line(read, write) -> None:
     assert write(CuedFormat(), found, scores=[(-3 * LN10,)]) == "-3.000000\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0 1 2\n", "a.list:1: found 3 fields; expected an id, an acoustic and a language model"),
-    ],
-)
-def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> None:
-    with pytest.raises(DataError) as caught:
-        read(CuedFormat(), text)
-    assert message in str(caught.value)
+def test_what_is_no_such_line_is_said_with_its_place(read) -> None:
+    with pytest.raises(DataError, match="a.list:1: found 3 fields; expected an id, an acoustic an"):
+        read(CuedFormat(), "0 1 2\n")
 
 
 @pytest.mark.parametrize(

@@ -203,10 +203,7 @@ def test_of_lattices_that_come_one_by_one_each_is_returned_before_the_next_is_re
 
 
 def test_lattices_that_wait_since_states_abound_lose_nothing(
-    read: Read,
-    random_lattice: MakeLattice,
-    scorer: FunctionScorer,
-    monkeypatch: pytest.MonkeyPatch,
+    read: Read, random_lattice: MakeLattice, scorer: FunctionScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lattices = [read(random_lattice(seed, name=f"u{seed}"))[0] for seed in range(12)]
     heard: list[int] = []

@@ -22,8 +22,6 @@ MAX_DEPTH = 4  # of files in a folder: DECODE/logdir/output.1/1best_recog/text i
 
 
 class Line(NamedTuple):
-    """A line of a file."""
-
     number: int  # from 1
     text: str  # without `start` and `end`
     place: str  # FILE:LINE, for messages

@@ -19,8 +19,6 @@ LINE = re.compile(r"([^ \t]+)(.*)", re.DOTALL)
 
 
 class Value(NamedTuple):
-    """The value of a key."""
-
     tail: str  # with the blanks before it
     place: str
 

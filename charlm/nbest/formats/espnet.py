@@ -100,7 +100,7 @@ class EspnetFormat(Format):
             if item.scores:
                 yield from _scored(item, item.ranking if reranked else range(len(rows.folders)))
         for rest, has_lists in self._rest:
-            if not (reranked and has_lists):
+            if not (reranked and has_lists):  # re-ranked rows are all that their files hold
                 yield from (Piece(name, text) for name, text in rest.items() if text)
 
 

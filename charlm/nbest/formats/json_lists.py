@@ -121,8 +121,6 @@ class Candidate(NamedTuple):
 
 
 class RecordContent(NamedTuple):
-    """The content of a record."""
-
     candidates: list[Candidate]  # in the order of the record
     reference: tuple[str, ...] | None = None
     recording: str = ""

@@ -156,7 +156,10 @@ def _costs(item: Rescored) -> str:
 
 
 def _files_in(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Files of texts in order of preference, and files of costs by the features that they hold."""
+    """Files of texts in order of preference, and files of costs by the features that they hold.
+
+    Of several files of one feature, the later ones are features of their own, named as they are.
+    """
     plain = {str(unpacked_name(name)): name for name in names if "/" not in name}
     costs: dict[str, str] = {}
     for name, file in plain.items():

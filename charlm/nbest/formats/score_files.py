@@ -152,7 +152,7 @@ class UtteranceFormat(ScoreFileFormat):
 
 
 def utterance_of(name: str) -> str:
-    """The id that a file's name gives."""
+    """The id that a file's name gives; a list of standard input, which has none, is called `-`."""
     if name == display_name("-"):
         return "-"
     key = Path(name).name

@@ -53,8 +53,6 @@ TRN_ID = re.compile(r"\([^()0-9]*+[0-9][^()]*\)")  # behind a text and a TAB, as
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is which."""
-
     names: tuple[str, ...]
     roles: Mapping[str, int]  # the column of each role, by the role's first name; has id and text
     features: tuple[tuple[int, str, float], ...]  # column, name, nats per unit

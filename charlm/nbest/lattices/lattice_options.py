@@ -23,8 +23,6 @@ KALDI_AM = 0.1  # Kaldi's own default of --acoustic-scale
 
 @dataclass(frozen=True)
 class LatticeOptions:
-    """How lattices are rescored."""
-
     weights: Mapping[str, float] = field(default_factory=dict)  # all; empty: the lattice's own
     weights_path: str | Path | None = None  # the file that holds them, for messages
     overrides: Mapping[str, float] = field(default_factory=dict)  # replace some of the weights

@@ -289,8 +289,6 @@ def with_new_scores(scores: NewScores) -> str:
 
 
 class _Writer:
-    """Writes the lines of one lattice."""
-
     def __init__(self, scores: NewScores) -> None:
         self.scores, self.expanded = scores, scores.expanded
         original = scores.expanded.lattice.original

@@ -29,9 +29,6 @@ class RequestBatch(NamedTuple):
     live: list[History]
 
 
-Search = Generator[RequestBatch, LogProbs, ExpandedLattice]
-
-
 @dataclass(slots=True, eq=False)
 class Pair:
     """A node after a history."""
@@ -56,7 +53,7 @@ class _Move:
 
 def expand(
     lattice: Lattice, models: Sequence[str], *, options: LatticeOptions, root: History
-) -> Search:
+) -> Generator[RequestBatch, LogProbs, ExpandedLattice]:
     """The expanded lattice; answers to a batch have a row per request and a column per model.
 
     Raises:

@@ -53,6 +53,9 @@ def test_lines_that_espnet_lacks_are_counted(tmp_path: Path) -> None:
         "keys of text that the texts lack": 1,
         "keys of score that the texts lack": 1,
     }
+    assert list(found.passed_over)[1:] == [
+        f"keys of {n} that the texts lack" for n in ("text", "score")
+    ]
 
 
 def test_what_a_whole_folder_has_leaves_no_notice(tmp_path: Path) -> None:

@@ -76,13 +76,13 @@ class EspnetFormat(Format):
             if 1 not in ranks:
                 raise DataError(f"{folder / shard}: found no 1best_recog/text; expected one")
             with ExitStack() as stack:
-                there = (f"{where}/{file}" for where in ranks.values() for file in FILES)
+                folders = [ranks[rank] for rank in sorted(ranks)]
+                there = (f"{where}/{file}" for where in folders for file in FILES)
                 files = {
                     name: stack.enter_context(open_lines(folder / name, rules=source.rules))
                     for name in there
                     if name in names
                 }
-                folders = [ranks[rank] for rank in sorted(ranks)]
                 process, has_lists = _Shard(folders, files, source), False
                 for found in process.lists():
                     has_lists = True

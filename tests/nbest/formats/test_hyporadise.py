@@ -1,8 +1,5 @@
 """HyPoradise's sets: arrays of inputs, with or without scores, and the later layout."""
 
-import json
-import re
-
 import pytest
 
 from charlm.errors import DataError
@@ -45,13 +42,6 @@ def test_inputs_scores_and_references_are_read(read, write, values) -> None:
     assert second.hypotheses[1].features == {"am_score": -2.0}
     assert second.reference == ()
     assert values(write(chosen, found)) == values(SPREAD)
-
-
-def test_scores_are_an_array_more_and_other_members_as_they_were(read, write, values) -> None:
-    chosen = HyporadiseFormat()
-    after = write(chosen, read(chosen, SPREAD), scores=[(-1.5, -2.5), (-3, -4)])
-    assert json.loads(after)[0]["charlm"] == [-1.5, -2.5]
-    assert values(re.sub(r',\s*"charlm": \[[-0-9., ]+\]', "", after)) == values(SPREAD)
 
 
 def test_the_later_layout_has_the_best_apart(read, write, values) -> None:

@@ -169,11 +169,6 @@ def test_what_is_no_such_object_is_said_with_its_line(text, message, read) -> No
     assert "\n" not in str(caught.value)
 
 
-def test_a_list_without_a_hypothesis_is_passed_over_where_some_may_be_missing(read) -> None:
-    (found,) = read(JsonlFormat(), '{"id":"v","hyps":[]}\n' + NESTED, allow_missing=True)
-    assert found.id == "u"
-
-
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner),

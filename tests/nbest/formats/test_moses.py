@@ -130,11 +130,6 @@ def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> Non
     assert message in str(caught.value)
 
 
-def test_two_features_of_one_name_are_refused(read) -> None:
-    with pytest.raises(DataError, match="a.list:1: found the feature 'd_1' twice; expected each"):
-        read(MosesFormat(), "0 ||| ok ||| d= 1 2 d_1= 3\n")
-
-
 @pytest.mark.parametrize(
     ("lines", "claimed"),
     [

@@ -1,6 +1,5 @@
 """Vosk's results and mlm-scoring's lists, with one object per hypothesis."""
 
-import re
 from itertools import chain, repeat
 from types import SimpleNamespace
 
@@ -40,16 +39,6 @@ def test_results_follow_one_another_on_one_line_or_many(read, write, values) -> 
     assert last.hypotheses[0].place == "a.list:12: hypothesis 1"
     assert (last.hypotheses[0].words, last.hypotheses[0].features) == ((), {})
     assert values(write(chosen, [first, last])) == values(STREAM)
-
-
-def test_a_score_is_a_member_more_and_all_else_as_it_was(read, write, values) -> None:
-    chosen = VoskFormat()
-    after = write(chosen, read(chosen, STREAM), scores=[(-1.5, -2.5), (-3,)])
-    again = re.sub(r',\s*"charlm": -[0-9.]+', "", after)
-    assert values(again) == values(STREAM)
-    first, last = read(chosen, after)
-    assert [h.features["charlm"] for h in first.hypotheses] == [-1.5, -2.5]
-    assert last.hypotheses[0].features == {"charlm": -3}
 
 
 @pytest.mark.parametrize(

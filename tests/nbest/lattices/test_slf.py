@@ -10,7 +10,6 @@ from charlm.errors import DataError
 from charlm.nbest.format import Source
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_reading import read_lattices
-from charlm.nbest.lattices.slf_fields import Unit
 from charlm.text.io.lines import LineRules
 
 Read = Callable[..., list[Lattice]]
@@ -93,12 +92,6 @@ def test_scores_come_in_nats_whatever_the_base(
     text = SMALL.replace("N=3", f"base={base}\nN=3").replace("l=-2", f"l={value}")
     text = text.replace("a=-1", f"a={value}")
     assert read(text)[0].arcs[0].values == pytest.approx((nats, nats))
-
-
-@pytest.mark.parametrize("base", [2.718281828459045, 10.0, 1.0001, 0.5])
-def test_nats_become_the_files_unit_and_nats_again(base: float) -> None:
-    unit = Unit(base)
-    assert unit.nats(unit.of_nats(-3.25), place="") == pytest.approx(-3.25)
 
 
 def test_the_word_penalty_is_in_the_files_unit(read: Read) -> None:

@@ -7,6 +7,7 @@ together; records on lines of their own are not. Either way, each record is writ
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from charlm.errors import DataError
@@ -375,6 +376,7 @@ def within(value: Json, *path: str, keyed: bool = False) -> Unfolded | None:
     return Unfolded(f"{head}[\n", [("", each) for each in value], f"{end}{tail}\n")
 
 
+@lru_cache(maxsize=1)  # all JSON formats ask for those of one sample
 def first_keys(lines: tuple[str, ...]) -> tuple[str, ...]:
     """The keys of the first object, and those of the objects that are its values.
 

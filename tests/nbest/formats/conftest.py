@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,6 +54,17 @@ def write() -> Write:
         return "".join(piece.text for piece in pieces)
 
     return write
+
+
+@pytest.fixture(scope="session")
+def pipe() -> Callable[..., OpenSource]:
+    """A pipe whose line after the given ones never comes."""
+
+    def pipe(*lines: bytes) -> OpenSource:
+        coming = iter(lines)
+        return OpenSource("-", lines=Lines(SimpleNamespace(readline=lambda _: next(coming)), "-"))
+
+    return pipe
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.jsonl import JsonlFormat
-from charlm.nbest.list_lines import Lines, OpenSource
 from charlm.nbest.repairs import Notices
 
 NESTED = (
@@ -87,19 +86,8 @@ def test_ranks_that_some_lack_give_no_order(read) -> None:
     assert [hypothesis.words for hypothesis in found.hypotheses] == [("b",), ("a",)]
 
 
-def test_a_list_is_handed_on_before_the_next_line_is_read() -> None:
-    class Endless:
-        """A pipe whose second line never comes."""
-
-        def __init__(self) -> None:
-            self.lines = [NESTED.encode()]
-
-        def readline(self, size: int) -> bytes:
-            assert self.lines, "read on"
-            return self.lines.pop()
-
-    lines = Lines(Endless(), "-")  # type: ignore[arg-type]
-    assert next(iter(JsonlFormat().read(OpenSource("-", lines=lines)))).id == "u"
+def test_a_list_is_handed_on_before_the_next_line_is_read(pipe) -> None:
+    assert next(iter(JsonlFormat().read(pipe(NESTED.encode())))).id == "u"
 
 
 def test_blank_lines_are_no_lists(read, write, values) -> None:

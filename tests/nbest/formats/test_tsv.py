@@ -7,7 +7,6 @@ import pytest
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.tsv import TsvFormat
-from charlm.nbest.list_lines import Lines, OpenSource
 from charlm.nbest.repairs import Notices
 
 LN10 = 2.302585092994046
@@ -71,19 +70,8 @@ def test_digits_may_be_texts(read, text: str) -> None:
     ]
 
 
-def test_a_pipe_is_not_looked_at_ahead_to_guess_its_columns() -> None:
-    class Endless:
-        """A pipe whose third line never comes."""
-
-        def __init__(self) -> None:
-            self.lines = [b"v\t1\tyes\n", b"u\t1\twe know\n"]
-
-        def readline(self, size: int) -> bytes:
-            assert self.lines, "read on"
-            return self.lines.pop()
-
-    lines = Lines(Endless(), "-")  # type: ignore[arg-type]
-    found = next(iter(TsvFormat().read(OpenSource("-", lines=lines))))
+def test_a_pipe_is_not_looked_at_ahead_to_guess_its_columns(pipe) -> None:
+    found = next(iter(TsvFormat().read(pipe(b"u\t1\twe know\n", b"v\t1\tyes\n"))))
     assert found.id == "u"
     assert found.hypotheses[0].features == {}
 

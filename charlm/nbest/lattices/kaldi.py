@@ -253,15 +253,16 @@ def read_symbols(path: str | Path, *, rules: LineRules) -> dict[int, str]:
         DataError: another layout, or a repeated number.
     """
     symbols: dict[int, str] = {}
-    for number, line in read_lines(path, rules=rules):
-        row, place = split_words(line), f"{display_name(path)}:{number}"
+    name = display_name(path)
+    for n, line in read_lines(path, rules=rules):
+        row = split_words(line)
         if not row:
             continue
         if len(row) != 2 or not INTEGER.fullmatch(row[1]):
             hint = csv_hint(line)
-            raise DataError(f"{place}: {line!r:.60}; expected a word and its number{hint}")
+            raise DataError(f"{name}:{n}: {line!r:.60}; expected a word and its number{hint}")
         if int(row[1]) in symbols:
-            raise DataError(f"{place}: number {row[1]} for the second time; expected each once")
+            raise DataError(f"{name}:{n}: number {row[1]} for the second time; expected each once")
         symbols[int(row[1])] = row[0]
     return symbols
 

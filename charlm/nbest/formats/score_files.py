@@ -188,18 +188,27 @@ def first_lines(sample: Sample) -> tuple[str, ...]:
     """The beginning of a list; for a folder of files, that of the first file that is not empty.
 
     Empty for other folders.
+
+    Raises:
+        DataError: no file of a folder can be read.
     """
     if not sample.names:
         return sample.lines
     if any("/" in name for name in sample.names):
         return ()
+    problem: DataError | None = None
     for name in sample.names:
         path = Path(sample.path, name)
         if not path.is_file():  # a pipe would block; the reader says what it is
             continue
-        with open_lines(path) as lines:
-            if found := lines.sample():
-                return found
+        try:
+            with open_lines(path) as lines:
+                if found := lines.sample():
+                    return found
+        except DataError as error:  # somebody's notes beside the lists, perhaps
+            problem = problem or error
+    if problem:
+        raise problem
     return ()
 
 

@@ -178,6 +178,19 @@ def test_a_folder_of_no_format_is_called_one(tmp_path: Path) -> None:
         detect(Sample(tmp_path, (), ("notes.txt",)))
 
 
+def test_a_file_beside_the_lists_that_cannot_be_read_is_told_where_no_other_can(
+    tmp_path: Path,
+) -> None:
+    notes = tmp_path / "Notes.txt"  # stands before the others
+    notes.write_text("we know\n", encoding="utf-16")
+    with pytest.raises(DataError, match=r"Notes\.txt:1: looks like UTF-16"):
+        detect(Sample(tmp_path, (), ("Notes.txt",)))
+    (tmp_path / "words_text").write_text("u-1 we know\n")
+    (tmp_path / "acwt").write_text("u-1 1\n")
+    with open_lists(Source(tmp_path)) as (chosen, lists):
+        assert (chosen.name, [nbest.id for nbest in lists]) == ("kaldi", ["u"])
+
+
 @pytest.mark.parametrize("lines", [(), ("", " \t")])
 def test_an_empty_list_is_refused(lines: tuple[str, ...]) -> None:
     with pytest.raises(DataError, match="standard input: found nothing in it; expected lists"):

@@ -77,7 +77,7 @@ def test_a_model_refuses_what_it_cannot_take(
         ("train", "epochs", 2.5, "found 2.5; expected a whole number or None"),
         ("train", "threads", 10**30, f"found {10**30}; expected a whole number or None"),
         ("train", "lr", 10**400, "expected a number or None"),
-        ("score", "metric", "ter", "found 'ter'; expected one of 'wer', 'cer', 'bleu', 'chrf', 'c"),
+        ("score", "metric", "nist", "found 'nist'; expected one of 'wer', 'cer', 'bleu', 'bleu-z"),
         ("score", "scorer", len, "expected a Scorer or None"),
         ("score", "features", {"am": 3}, "found {'am': 3}; expected a list of strings or a dict"),
         ("score", "weight", {"am": "1"}, "expected a list of strings or a dict of numbers"),

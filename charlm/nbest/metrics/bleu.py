@@ -29,16 +29,16 @@ class Bleu(Metric):
 
     name = "bleu"
 
-    def __init__(self) -> None:
+    def __init__(self, tokeniser: str = "") -> None:
         super().__init__()
         # For single sentences sacrebleu wants the effective order; the counts are the same.
-        self._bleu = BLEU(effective_order=True)
+        self._bleu = BLEU(effective_order=True, tokenize=tokeniser or None)
 
     @property
     def signature(self) -> str:
         """The signature as sacrebleu prints it."""
-        version = sacrebleu.__version__
-        return f"bleu|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
+        told = f"tok:{self._bleu.tokenizer_signature}|smooth:exp|version:{sacrebleu.__version__}"
+        return f"bleu|nrefs:1|case:mixed|eff:no|{told}"
 
     def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
         """Lengths of hypothesis and reference, four counts of matches, four of n-grams."""

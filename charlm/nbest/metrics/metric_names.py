@@ -1,11 +1,14 @@
-"""Error rates by the name that --metric takes."""
+"""Metrics by the name that --metric takes."""
 
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from charlm.nbest.metrics.error_rates import Metric
 
-MetricName = Literal["wer", "cer", "bleu", "chrf", "counted-bleu"]
+MetricName = Literal[
+    "wer", "cer", "bleu", "bleu-zh", "bleu-char", "bleu-intl", "bleu-none", "chrf", "counted-bleu"
+]
+USUAL = "13a"  # sacrebleu's tokeniser if none is named
 
 
 def metric_named(name: MetricName) -> "Metric":
@@ -24,4 +27,15 @@ def metric_named(name: MetricName) -> "Metric":
         return ChrF()
     from charlm.nbest.metrics.bleu import Bleu, CountedBleu
 
-    return Bleu() if name == "bleu" else CountedBleu()
+    if name == "counted-bleu":
+        return CountedBleu()
+    return Bleu(name.partition("-")[2])
+
+
+def name_in(signature: str) -> str:
+    """The name of the metric with a signature, as weights files keep it."""
+    kind, *parts = signature.split("|")
+    if "counted" in parts:
+        return f"counted-{kind}"
+    tokeniser = next((part[4:] for part in parts if part.startswith("tok:")), USUAL)
+    return kind if tokeniser == USUAL else f"{kind}-{tokeniser}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from charlm.errors import first_few
 from charlm.nbest.features import OOV, WORDS
+from charlm.nbest.metrics.metric_names import name_in
 from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.nbest.weights import Origin
@@ -14,6 +15,9 @@ from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
 FEW = 10  # unknown words, which any text may have
 UNCUT = 1 / 10  # of the words of references, which may cite Chinese
+# What to measure instead, where a metric goes by words and blanks do not separate them.
+OF_CHARACTERS = "bleu-zh (Chinese), bleu-char or chrf"
+BY_CHARACTERS = {"wer": "cer"} | dict.fromkeys(("bleu", "bleu-intl", "bleu-none"), OF_CHARACTERS)
 ASTRAY = 1 / 3  # of the references; of a wrong order about half are
 # What a format's `confidence` is; AWS' are logs.
 FROM_0_TO_1 = "a number from 0 to 1"
@@ -105,11 +109,15 @@ def _on_metric(result: RescoringResult) -> list[str]:
     report = result.report if isinstance(result, ScoreResult) else None
     origin = result.weights and result.weights.origin
     asked = report or origin
+    if report and origin and name_in(report.metric) == "wer" != name_in(origin.metric):
+        kind, name = origin.metric.partition("|")[0].upper(), name_in(origin.metric)
+        return [f"the rates are WER, but the weights were tuned for {kind}: --metric {name}"]
     uncut = result.notices.share_uncut
-    if uncut >= UNCUT and asked and not asked.metric.startswith("cer"):
+    if uncut >= UNCUT and asked and name_in(asked.metric) in BY_CHARACTERS:
         return [
             f"{uncut:.0%} of the references' words are whole phrases, written without blanks, and "
-            "one wrong letter makes them wrong: --metric cer, or cut references and lists"
+            f"one wrong letter makes them wrong: --metric {BY_CHARACTERS[name_in(asked.metric)]}, "
+            "or cut references and lists"
         ]
     n_punctuated = result.notices.n_punctuated
     if n_punctuated and asked and asked.metric.startswith("wer"):
@@ -118,13 +126,7 @@ def _on_metric(result: RescoringResult) -> list[str]:
             "punctuation, and hardly any of the others does, so they count as errors: cut it off, "
             "or leave it out, in both"
         ]
-    if not (report and origin):
-        return []
-    measured, tuned = (each.metric.partition("|")[0] for each in (report, origin))
-    if measured != "wer" or tuned == "wer":  # others are measured where they are asked for
-        return []
-    name = "counted-bleu" if origin.metric.startswith("bleu|counted|") else tuned
-    return [f"the rates are WER, but the weights were tuned for {tuned.upper()}: --metric {name}"]
+    return []
 
 
 def _on_scale(result: RescoringResult) -> list[str]:

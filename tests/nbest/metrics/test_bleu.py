@@ -1,5 +1,7 @@
 """BLEU and chrF from summed counts: sacrebleu's for any choice, and lists with counts alone."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import sacrebleu
@@ -7,9 +9,20 @@ import sacrebleu
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import Bleu, CountedBleu
-from charlm.nbest.metrics.metric_names import MetricName, metric_named
+from charlm.nbest.metrics.metric_names import MetricName, metric_named, name_in
 
-VOCABULARY = ["the", "cat", "sat,", "on", "a", "Mat.", "don't", "10%"]
+VOCABULARY = [
+    "the",
+    "cat",
+    "sat,",
+    "on",
+    "a",
+    "Mat.",
+    "don't",
+    "10%",
+    "\u4eca\u5929\uff0c",
+    "\u00ab1,5\u00bb",
+]
 
 
 def random_lists(seed: int, *, n_lists: int) -> tuple[list[NbestList], dict[str, tuple[str, ...]]]:
@@ -25,11 +38,18 @@ def random_lists(seed: int, *, n_lists: int) -> tuple[list[NbestList], dict[str,
     return lists, {nbest.id: (*text(), "the") for nbest in lists}
 
 
-SACREBLEUS = {"bleu": sacrebleu.corpus_bleu, "chrf": sacrebleu.corpus_chrf}
+SACREBLEUS: dict[MetricName, sacrebleu.BLEU | sacrebleu.CHRF] = {
+    "bleu": sacrebleu.BLEU(),
+    "bleu-zh": sacrebleu.BLEU(tokenize="zh"),
+    "bleu-char": sacrebleu.BLEU(tokenize="char"),
+    "bleu-intl": sacrebleu.BLEU(tokenize="intl"),
+    "bleu-none": sacrebleu.BLEU(tokenize="none"),
+    "chrf": sacrebleu.CHRF(),
+}
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("name", ["bleu", "chrf"])
+@pytest.mark.parametrize("name", SACREBLEUS)
 def test_summed_counts_give_sacrebleus_figure_of_a_corpus_for_every_choice(
     name: MetricName, seed: int
 ) -> None:
@@ -38,7 +58,7 @@ def test_summed_counts_give_sacrebleus_figure_of_a_corpus_for_every_choice(
     statistics = metric.statistics(lists, references)
     for rank in range(4):
         sums_K = np.sum([counts_HK[rank] for counts_HK in statistics], axis=0)
-        wanted = SACREBLEUS[name](
+        wanted = SACREBLEUS[name].corpus_score(
             [" ".join(nbest.hypotheses[rank].words) for nbest in lists],
             [[" ".join(references[nbest.id]) for nbest in lists]],
         )
@@ -63,10 +83,16 @@ def test_counts_of_zero_are_smoothed_as_sacrebleu_does(
     assert 100 * (1 - found) == pytest.approx(wanted)
 
 
-def test_the_signature_says_what_sacrebleus_says() -> None:
-    metric = sacrebleu.BLEU()
+@pytest.mark.parametrize("name", ["bleu", "bleu-zh", "bleu-char", "bleu-intl", "bleu-none"])
+def test_the_signature_says_what_sacrebleus_says(name: MetricName) -> None:
+    metric = SACREBLEUS[name]
     metric.corpus_score(["a"], [["a"]])
-    assert Bleu().signature == f"bleu|{metric.get_signature()}"
+    assert metric_named(name).signature == f"bleu|{metric.get_signature()}"
+
+
+@pytest.mark.parametrize("name", get_args(MetricName))
+def test_a_signature_tells_the_name_of_its_metric(name: MetricName) -> None:
+    assert name_in(metric_named(name).signature) == name
 
 
 def counted(length: float, *matches: float) -> Hypothesis:

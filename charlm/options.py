@@ -195,9 +195,9 @@ def as_names(names: str | Sequence[str], *, option: str) -> tuple[str, ...]:
     return found if names else ()
 
 
-def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
-    """The paths of an option that takes one path or several."""
-    return [paths] if isinstance(paths, str | Path) else list(paths)
+def several(paths: str | Path | Sequence[str | Path] | None) -> list[str | Path]:
+    """The paths of an option that takes one path or several; none for None."""
+    return [paths] if isinstance(paths, str | Path) else list(paths or ())
 
 
 def beyond_cpu(options: Any) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from rapidfuzz.distance import Levenshtein
 
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.references import References
+from charlm.nbest.references import References, by_file
 from charlm.nbest.repairs import Notices
 from charlm.text.corpus.labels import is_piece, is_silent, is_word
 from charlm.text.corpus.normalisation import UNSEEN
@@ -30,7 +30,7 @@ def note_differences(
     lists: Sequence[NbestList], references: References, *, notices: Notices
 ) -> None:
     """Note what makes error rates tell little: words written otherwise, noise that nobody wrote."""
-    notices.share_astray = _share_astray(lists, references)
+    notices.share_astray = max(_share_astray(lists, each) for each in by_file(references))
     notices.share_in_case = _share_in_case(lists, references)
     notices.n_in_other_characters = _n_in_other_characters(lists, references)
     notices.n_in_pieces = _n_on_one_side(is_piece, lists, references, share_of_others=0)

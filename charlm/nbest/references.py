@@ -80,7 +80,7 @@ def read_references(
     `utt text` (kaldi), `text (utt)` (trn), NIST's `utt channel speaker begin end text` (stm), JSON
     lines with id and ref, and lines in the order of the lists (plain). `<s>` and `</s>` at the ends
     are left out, as in hypotheses. `allow_missing`: lists without a reference, and references
-    without a list, are left out. Both are counted in `notices`.
+    without a list, are left out. The latter are counted in `notices`.
 
     Raises:
         DataError: none of these forms, a repeated id, ids that are not those of the lists, or
@@ -103,7 +103,10 @@ def read_references(
             notices.pass_over("segments that are not to be scored", 1)
             continue
         if id in found:
-            raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")
+            raise DataError(
+                f"{name}:{number}: a second reference for {id!r}; expected one: "
+                "further ones of each list have a file of their own"
+            )
         found[id] = _words(text, f"{name}:{number}", notices=notices)
         if form in NIST:
             notices.n_optional += sum(map(bool, map(OPTIONAL.fullmatch, found[id])))
@@ -114,9 +117,22 @@ def read_references(
                 )
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
-    notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))
     notices.pass_over("references without a list", len(set(found) - set(ids)))
     return {id: found[id] for id in ids if id in found}
+
+
+class SeveralReferences(dict[str, tuple[str, ...]]):
+    """The references in the first of several files, of the lists that have one in each of them."""
+
+    def __init__(self, files: Sequence[References]) -> None:
+        of_all = set.intersection(*map(set, files))
+        super().__init__({id: words for id, words in files[0].items() if id in of_all})
+        self.files = files
+
+
+def by_file(references: References) -> Sequence[References]:
+    """The references in each of several files, or in the only one."""
+    return references.files if isinstance(references, SeveralReferences) else [references]
 
 
 def _words(text: str, where: str, *, notices: Notices) -> tuple[str, ...]:
@@ -138,11 +154,11 @@ def _is_ignored(text: str) -> bool:
 
 
 def own_references(
-    lists: Sequence[NbestList], *, notices: Notices, allow_missing: bool = False
+    lists: Sequence[NbestList], *, allow_missing: bool = False
 ) -> dict[str, tuple[str, ...]]:
     """The references in the lists themselves.
 
-    `allow_missing`: lists without one are left out, and counted in `notices`.
+    `allow_missing`: lists without one are left out.
 
     Raises:
         DataError: a list that holds none.
@@ -153,9 +169,7 @@ def own_references(
                 f"list {nbest.id!r}: no reference in it; give a file with --refs, or leave such "
                 "lists out with --allow-missing"
             )
-    references = {each.id: each.reference for each in lists if each.reference is not None}
-    notices.pass_over(WITHOUT_REFERENCE, len(lists) - len(references))
-    return references
+    return {each.id: each.reference for each in lists if each.reference is not None}
 
 
 def _require_same_ids(found: References, ids: Sequence[str], *, name: str) -> None:

@@ -38,12 +38,15 @@ class Bleu(Metric):
     def signature(self) -> str:
         """The signature as sacrebleu prints it."""
         told = f"tok:{self._bleu.tokenizer_signature}|smooth:exp|version:{sacrebleu.__version__}"
-        return f"bleu|nrefs:1|case:mixed|eff:no|{told}"
+        return f"bleu|nrefs:{self.n_references}|case:mixed|eff:no|{told}"
 
     def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
-        """Lengths of hypothesis and reference, four counts of matches, four of n-grams."""
-        for reference, hypothesis in pairs:
-            found = self._bleu.sentence_score(hypothesis, [reference])
+        """Lengths of hypothesis and reference, four counts of matches, four of n-grams.
+
+        Of several references the length is the closest, and any of them may hold a match.
+        """
+        for *references, hypothesis in pairs:
+            found = self._bleu.sentence_score(hypothesis, references)
             yield (found.sys_len, found.ref_len, *found.counts, *found.totals)
 
     def errors(self, sums_NK: Ints) -> Floats:

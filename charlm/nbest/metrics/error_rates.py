@@ -17,10 +17,10 @@ from rapidfuzz.distance import Levenshtein
 
 from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.references import References
+from charlm.nbest.references import References, by_file
 
 Ints = npt.NDArray[np.int64]
-Pair = tuple[str, str]  # a reference and a hypothesis
+Pair = tuple[str, ...]  # a reference, or several, and a hypothesis
 
 
 class Metric(ABC):
@@ -32,6 +32,7 @@ class Metric(ABC):
 
     def __init__(self) -> None:
         self._counts: dict[Pair, tuple[int, ...]] = {}
+        self.n_references = 1  # of a list, in the latest statistics
 
     @property
     @abstractmethod
@@ -56,15 +57,18 @@ class Metric(ABC):
 
     def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:
         """Counts of every hypothesis, (H, K) for each list; a repeated text is compared once."""
-        pairs_L = [self._pairs(nbest, references) for nbest in lists]
+        files = by_file(references)
+        self.n_references = len(files)
+        pairs_L = [_pairs(nbest, files) for nbest in lists]
         new = dict.fromkeys(pair for pairs in pairs_L for pair in pairs)
         missing = [pair for pair in new if pair not in self._counts]
         self._counts.update(zip(missing, self.count(missing), strict=True))
         return [np.array([self._counts[pair] for pair in pairs], np.int64) for pairs in pairs_L]
 
-    def _pairs(self, nbest: NbestList, references: References) -> list[Pair]:
-        reference = " ".join(references[nbest.id])
-        return [(reference, " ".join(each.words)) for each in nbest.hypotheses]
+
+def _pairs(nbest: NbestList, files: Sequence[References]) -> list[Pair]:
+    references = [" ".join(each[nbest.id]) for each in files]
+    return [(*references, " ".join(each.words)) for each in nbest.hypotheses]
 
 
 class ErrorRate(Metric):

@@ -36,7 +36,10 @@ from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 LISTS = (*SAME_FORMAT, "nbest")  # layouts with all hypotheses of each list
 POSTERIORS = ("nbest", "confidences")  # layouts that hold them
 
-REFERENCES = Opt("File of the references; own takes those that the lists hold themselves.")
+REFERENCES = Opt(
+    "File of the references; own takes those that the lists hold themselves. May be repeated for "
+    "BLEU and chrF, which compare with several references of each list."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -437,7 +440,11 @@ class OutputOptions(RescoringOptions):
             )
 
 
-def require_file_of_references(refs: str | Path | None) -> None:
-    """Raises ConfigError if references are to come through standard input."""
-    if str(refs) == "-":
+def check_references(paths: Sequence[str | Path], *, metric: MetricName) -> None:
+    """Raises ConfigError for references from standard input, or more than the metric takes."""
+    if "-" in map(str, paths):
         raise ConfigError("--refs -: expected a file; only the lists may be standard input")
+    if len(paths) > 1 and not metric.startswith(("bleu", "chrf")):
+        raise ConfigError(
+            f"--metric {metric}: found {len(paths)} --refs; expected one: BLEU, chrF take several"
+        )

@@ -24,7 +24,9 @@ from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE
 from charlm.nbest.list_lines import OpenSource, open_lines, opened
 from charlm.nbest.recordings import recording_by
 from charlm.nbest.references import (
+    WITHOUT_REFERENCE,
     References,
+    SeveralReferences,
     own_references,
     read_references,
     require_references,
@@ -176,15 +178,27 @@ class ListRun:
             )
         return source, wanted
 
-    def references(self, path: str | Path, lists: Sequence[NbestList]) -> References:
-        """The references of lists: what was really said.
+    def references(self, paths: Sequence[str | Path], lists: Sequence[NbestList]) -> References:
+        """The references of lists, of one file or several: what was really said.
 
         Raises:
-            DataError: no word in any of them.
+            DataError: no word in any of a file.
         """
+        files = [self._references_in(path, lists) for path in paths]
+        found = files[0] if len(files) == 1 else SeveralReferences(files)
+        self.notices.pass_over(WITHOUT_REFERENCE, len({nbest.id for nbest in lists} - set(found)))
+        n_empty = sum(len({bool(each[id]) for each in files}) > 1 for id in found)
+        if n_empty:
+            self.notices.said_otherwise.append(
+                f"{n_empty} lists have an empty reference in one file and words in another: as in "
+                "sacrebleu it counts as a translation of length 0; write those words there, too"
+            )
+        return found
+
+    def _references_in(self, path: str | Path, lists: Sequence[NbestList]) -> References:
         options, may_lack = self.options, self.options.allow_missing
         if str(path) == OWN:
-            found = own_references(lists, allow_missing=may_lack, notices=self.notices)
+            found = own_references(lists, allow_missing=may_lack)
         else:
             found = read_references(
                 path,
@@ -204,7 +218,7 @@ class ListRun:
             )
         return found
 
-    def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
+    def references_ahead(self, paths: Sequence[str | Path], lists: str | Path) -> References | None:
         """The references of lists, which are read for this before anything is scored.
 
         None: the lists, or what is read beside them, come through a pipe, which can be read only
@@ -213,9 +227,10 @@ class ListRun:
         """
         found = self.lists_ahead(lists)
         if found is not None:
-            return self.references(path, found)
-        if str(path) != OWN:
-            require_references(path, rules=self.options.line_rules)
+            return self.references(paths, found)
+        for path in paths:
+            if str(path) != OWN:
+                require_references(path, rules=self.options.line_rules)
         return None
 
     def lists_ahead(self, path: str | Path) -> list[NbestList] | None:

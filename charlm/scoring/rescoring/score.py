@@ -28,7 +28,7 @@ from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
-from charlm.options import keywords, require_one_stdin
+from charlm.options import keywords, require_one_stdin, several
 from charlm.scoring.rescoring.explain import ExplainRequest
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
@@ -73,8 +73,8 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     lists = options.lists
     assert lists is not None  # it has been checked
     run = ListRun(options, scorers)
-    refs, references = options.refs, None
-    if refs is not None:  # before anything is scored
+    refs, references = several(options.refs), None
+    if refs:  # before anything is scored
         references = run.references_ahead(refs, lists)
     seen = _Seen(options, scorers, run.notices)
     with ExitStack() as stack:
@@ -84,12 +84,12 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
         pipeline = run.pipeline(form, scorers, on_list=seen.look)
         if seen.question is not None and (ahead := run.lists_ahead(lists)) is not None:
             seen.question.require_one_of(nbest.id for nbest in ahead)
-        elif refs is not None and references is None and not (is_lattice or options.line_buffered):
+        elif refs and references is None and not (is_lattice or options.line_buffered):
             found = list(found)
             references = run.references(refs, found)
         _write(pipeline.run(found), form, options=options)
     rates, found_confidences, n_left_out = None, None, 0
-    if refs is not None:
+    if refs:
         if references is None:
             references = run.references(refs, [nbest for nbest, _ in seen.lists])
         rates, found_confidences = seen.measured(references)
@@ -116,7 +116,7 @@ class _Seen:
             self.question = ExplainRequest(options.explain, names=scorers.names)
         self._confidences: list[Floats] = []  # of each list's best words
         self._agreed: list[Bools] = []  # whether all hypotheses have that word there
-        self._keeps = options.refs is not None
+        self._keeps = bool(options.refs)
         self._metric = metric_named(options.metric)
         # Else references are translations, of which a word may be right in another place.
         self._keeps_confidences = (

@@ -1,18 +1,18 @@
 """The options of `charlm score` beyond those of all rescoring, and the layout of its output."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import SAME_FORMAT
-from charlm.options import Opt
+from charlm.options import Opt, several
 from charlm.scoring.rescoring.rescoring_options import (
     REFERENCES,
     ListOptions,
     OutputOptions,
-    require_file_of_references,
+    check_references,
 )
 from charlm.text.io.paths import require_place
 
@@ -68,7 +68,7 @@ class ScoreOptions(OutputOptions, ListOptions):
             "hypotheses alone, in that layout. none: no lists."
         ),
     ] = "scored"
-    refs: Annotated[str | Path | None, REFERENCES] = None
+    refs: Annotated[str | Path | Sequence[str | Path] | None, REFERENCES] = None
     explain: Annotated[
         str | None,
         Opt(
@@ -118,8 +118,8 @@ class ScoreOptions(OutputOptions, ListOptions):
                 "--write word-scores: found neither --model nor --lm; expected a model that scores "
                 "the words; name one"
             )
-        require_file_of_references(self.refs)
-        if self.metric != "wer" and self.refs is None:
+        check_references(several(self.refs), metric=self.metric)
+        if self.metric != "wer" and not self.refs:
             raise ConfigError(
                 f"--metric {self.metric}: found no references to measure it against; "
                 "expected --refs FILE; drop it"
@@ -141,7 +141,7 @@ class ScoreOptions(OutputOptions, ListOptions):
             require_place(self.out, option="--out")
         elif Path(lists).is_file():
             target = (Path(self.out) / Path(lists).name).resolve()
-            for each in (lists, self.refs, self.weights, *self.inputs):
+            for each in (lists, *several(self.refs), self.weights, *self.inputs):
                 if isinstance(each, str | Path) and Path(each).resolve() == target:
                     raise ConfigError(
                         f"--out {self.out}: {each} would be overwritten; expected another folder"

@@ -18,7 +18,7 @@ from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.sureness import fitted_sureness
 from charlm.nbest.tuning.tuning import Tuned, tune_weights
 from charlm.nbest.weights import ListLayout, Weights, rescored
-from charlm.options import keywords, require_one_stdin
+from charlm.options import keywords, require_one_stdin, several
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
@@ -54,18 +54,19 @@ def tune(options: TuneOptions) -> TuneResult:
 
 def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResult:
     run = ListRun(options, scorers)
-    references = run.references_ahead(options.refs, options.lists)  # before anything is scored
+    refs = several(options.refs)
+    references = run.references_ahead(refs, options.lists)  # before anything is scored
     scored: list[tuple[NbestList, FeatureTable]] = []
     with ExitStack() as stack:
         form, lists, scorers = run.open(options.lists, stack=stack)
         pipeline = run.pipeline(form, scorers, on_list=partial(_keep, scored, options=options))
         if references is None and not isinstance(form, LatticeLists):
             lists = list(lists)
-            references = run.references(options.refs, lists)
+            references = run.references(refs, lists)
         for _ in pipeline.run(lists):
             pass
     if references is None:
-        references = run.references(options.refs, [nbest for nbest, _ in scored])
+        references = run.references(refs, [nbest for nbest, _ in scored])
     n_lists, scored = len(scored), [each for each in scored if each[0].id in references]
     note_differences([nbest for nbest, _ in scored], references, notices=run.notices)
     tuned = _found(scored, references, pipeline=pipeline, options=options, scorers=scorers)

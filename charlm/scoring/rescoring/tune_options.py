@@ -1,16 +1,17 @@
 """The options of `charlm tune` beyond those of all rescoring and of the search."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
 from charlm.errors import ConfigError
 from charlm.nbest.tuning.search_options import SearchOptions, parse_ranges
-from charlm.options import Opt
+from charlm.options import Opt, several
 from charlm.scoring.rescoring.rescoring_options import (
     REFERENCES,
     ListOptions,
-    require_file_of_references,
+    check_references,
 )
 from charlm.text.io.paths import require_place
 
@@ -29,7 +30,7 @@ class TuneOptions(SearchOptions, ListOptions):
         ),
     ]
     _: KW_ONLY
-    refs: Annotated[str | Path, REFERENCES]
+    refs: Annotated[str | Path | Sequence[str | Path], REFERENCES]
     out: Annotated[
         str | Path | None,
         Opt("File to write the weights to, for `charlm score --weights`; none if not given."),
@@ -38,7 +39,9 @@ class TuneOptions(SearchOptions, ListOptions):
     def check(self) -> None:
         from charlm.nbest.weights import parse_weights  # which loads NumPy
 
-        require_file_of_references(self.refs)
+        check_references(several(self.refs), metric=self.metric)
+        if not several(self.refs):
+            raise ConfigError("--refs: found no file; expected that of the references; name it")
         require_place(self.out, option="--out")
         if self.folds == 1:
             raise ConfigError("--folds 1: leaves no list to tune on; expected 0, or 2 or more")

@@ -10,6 +10,7 @@ from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import Bleu, CountedBleu
 from charlm.nbest.metrics.metric_names import MetricName, metric_named, name_in
+from charlm.nbest.references import SeveralReferences
 
 VOCABULARY = [
     "the",
@@ -25,7 +26,10 @@ VOCABULARY = [
 ]
 
 
-def random_lists(seed: int, *, n_lists: int) -> tuple[list[NbestList], dict[str, tuple[str, ...]]]:
+def random_lists(
+    seed: int, *, n_lists: int
+) -> tuple[list[NbestList], list[dict[str, tuple[str, ...]]]]:
+    """Lists, and three files of their references, of which only the first has words in each."""
     generator = np.random.default_rng(seed)
 
     def text() -> tuple[str, ...]:
@@ -35,7 +39,8 @@ def random_lists(seed: int, *, n_lists: int) -> tuple[list[NbestList], dict[str,
         NbestList(str(number), tuple(Hypothesis(text(), {}, "x:1") for _ in range(4)))
         for number in range(n_lists)
     ]
-    return lists, {nbest.id: (*text(), "the") for nbest in lists}
+    first = {nbest.id: (*text(), "the") for nbest in lists}
+    return lists, [first, *({nbest.id: text() for nbest in lists} for _ in range(2))]
 
 
 SACREBLEUS: dict[MetricName, sacrebleu.BLEU | sacrebleu.CHRF] = {
@@ -49,18 +54,19 @@ SACREBLEUS: dict[MetricName, sacrebleu.BLEU | sacrebleu.CHRF] = {
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("n_files", [1, 3])
 @pytest.mark.parametrize("name", SACREBLEUS)
 def test_summed_counts_give_sacrebleus_figure_of_a_corpus_for_every_choice(
-    name: MetricName, seed: int
+    name: MetricName, n_files: int, seed: int
 ) -> None:
-    lists, references = random_lists(seed, n_lists=1 + 2 * seed)
+    lists, files = random_lists(seed, n_lists=1 + 2 * seed)
     metric = metric_named(name)
-    statistics = metric.statistics(lists, references)
+    statistics = metric.statistics(lists, SeveralReferences(files[:n_files]))
     for rank in range(4):
         sums_K = np.sum([counts_HK[rank] for counts_HK in statistics], axis=0)
         wanted = SACREBLEUS[name].corpus_score(
             [" ".join(nbest.hypotheses[rank].words) for nbest in lists],
-            [[" ".join(references[nbest.id]) for nbest in lists]],
+            [[" ".join(each[nbest.id]) for nbest in lists] for each in files[:n_files]],
         )
         assert 100 * (1 - metric.errors(sums_K[None])[0]) == pytest.approx(wanted.score, abs=1e-9)
 

@@ -6,9 +6,18 @@ if TYPE_CHECKING:
     from charlm.nbest.metrics.error_rates import Metric
 
 MetricName = Literal[
-    "wer", "cer", "bleu", "bleu-zh", "bleu-char", "bleu-intl", "bleu-none", "chrf", "counted-bleu"
+    "wer",
+    "cer",
+    "bleu",
+    "bleu-zh",
+    "bleu-char",
+    "bleu-intl",
+    "bleu-none",
+    "chrf",
+    "ter",
+    "counted-bleu",
 ]
-USUAL = "13a"  # sacrebleu's tokeniser if none is named
+USUAL = ("13a", "tercom")  # sacrebleu's tokenisers of BLEU and TER if none is named
 
 
 def metric_named(name: MetricName) -> "Metric":
@@ -25,6 +34,10 @@ def metric_named(name: MetricName) -> "Metric":
         from charlm.nbest.metrics.chrf import ChrF
 
         return ChrF()
+    if name == "ter":
+        from charlm.nbest.metrics.ter import TranslationEditRate
+
+        return TranslationEditRate()
     from charlm.nbest.metrics.bleu import Bleu, CountedBleu
 
     if name == "counted-bleu":
@@ -37,5 +50,5 @@ def name_in(signature: str) -> str:
     kind, *parts = signature.split("|")
     if "counted" in parts:
         return f"counted-{kind}"
-    tokeniser = next((part[4:] for part in parts if part.startswith("tok:")), USUAL)
-    return kind if tokeniser == USUAL else f"{kind}-{tokeniser}"
+    tokenisers = [part[4:] for part in parts if part.startswith("tok:")]
+    return "-".join([kind, *(each for each in tokenisers if each not in USUAL)])

@@ -23,7 +23,7 @@ GROWTH = 0.05  # share of an oracle's errors that more hypotheses correct; less 
 
 @dataclass(frozen=True)
 class Rate:
-    """An error rate as a share, and the edits that it counts; these are None for BLEU and chrF."""
+    """An error rate as a share, and the edits that it counts; these are of WER and CER alone."""
 
     error: float
     substitutions: int | None = None
@@ -56,7 +56,7 @@ class RateReport(JsonResult):
     def share_of_lists(self) -> float | None:
         """The share of the errors left that no choice from the lists avoids; None if none is left.
 
-        Also None for BLEU and chrF, which count right answers in other words as wrong, on any list.
+        Also None for BLEU, chrF and TER, which count right answers in other words as wrong.
         """
         is_counted = self.oracle.n_tokens is not None and self.rescored.error > 0
         return self.oracle.error / self.rescored.error if is_counted else None

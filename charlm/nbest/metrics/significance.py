@@ -6,7 +6,7 @@ equally good, each recording's difference could as well have the other sign: p i
 sign assignments that make the difference on the corpus at least as large. For error counts p is
 exact, since the distribution of a sum of ±whole numbers is a chain of convolutions (the matched
 pairs of Gillick & Cox, 1989, with Fisher's exact distribution in place of the normal one); for
-BLEU and chrF, signs are drawn (approximate randomisation, Riezler & Maxwell, 2005). The interval
+other metrics, signs are drawn (approximate randomisation, Riezler & Maxwell, 2005). The interval
 comes from a bootstrap.
 """
 

@@ -17,7 +17,8 @@ FEW = 10  # unknown words, which any text may have
 UNCUT = 1 / 10  # of the words of references, which may cite Chinese
 # What to measure instead, where a metric goes by words and blanks do not separate them.
 OF_CHARACTERS = "bleu-zh (Chinese), bleu-char or chrf"
-BY_CHARACTERS = {"wer": "cer"} | dict.fromkeys(("bleu", "bleu-intl", "bleu-none"), OF_CHARACTERS)
+OF_WORDS = ("bleu", "bleu-intl", "bleu-none", "ter")
+BY_CHARACTERS = {"wer": "cer"} | dict.fromkeys(OF_WORDS, OF_CHARACTERS)
 ASTRAY = 1 / 3  # of the references; of a wrong order about half are
 # What a format's `confidence` is; AWS' are logs.
 FROM_0_TO_1 = "a number from 0 to 1"

@@ -38,7 +38,7 @@ POSTERIORS = ("nbest", "confidences")  # layouts that hold them
 
 REFERENCES = Opt(
     "File of the references; own takes those that the lists hold themselves. May be repeated for "
-    "BLEU and chrF, which compare with several references of each list."
+    "BLEU, chrF and TER, which compare with several references of each list."
 )
 
 
@@ -264,8 +264,8 @@ class ListOptions(RescoringOptions):
         Opt(
             "What is measured; cer counts code points, vowel signs and other combining marks among "
             "them. For translations, as by sacrebleu: chrf (chrF2), bleu (tokeniser 13a), bleu-zh "
-            "(Chinese), bleu-char, bleu-intl and bleu-none (its other tokenisers). counted-bleu is "
-            "BLEU for lists that hold counts of matches."
+            "(Chinese), bleu-char, bleu-intl and bleu-none (its other tokenisers), ter (slow: some "
+            "3 ms a hypothesis). counted-bleu is BLEU for lists that hold counts of matches."
         ),
     ] = "wer"
     format: Annotated[
@@ -444,7 +444,7 @@ def check_references(paths: Sequence[str | Path], *, metric: MetricName) -> None
     """Raises ConfigError for references from standard input, or more than the metric takes."""
     if "-" in map(str, paths):
         raise ConfigError("--refs -: expected a file; only the lists may be standard input")
-    if len(paths) > 1 and not metric.startswith(("bleu", "chrf")):
+    if len(paths) > 1 and not metric.startswith(("bleu", "chrf", "ter")):
         raise ConfigError(
-            f"--metric {metric}: found {len(paths)} --refs; expected one: BLEU, chrF take several"
+            f"--metric {metric}: found {len(paths)} --refs; expected one, or BLEU, chrF or TER"
         )

@@ -167,8 +167,8 @@ def _note_scale(pipeline: Pipeline) -> None:
     if weights and weights.values and weights.sureness is None and pipeline.counts.n_choices:
         pipeline.notices.said_otherwise.append(
             "posteriors are of the totals as they are (scale 1), and may be far too sure, or not "
-            "sure enough: charlm tune finds a scale on words, right or wrong (not by BLEU or "
-            "chrF), --posterior-scale sets one"
+            "sure enough: charlm tune finds a scale on words, right or wrong (by WER or CER), "
+            "--posterior-scale sets one"
         )
 
 

@@ -1,4 +1,4 @@
-"""BLEU and chrF from summed counts: sacrebleu's for any choice, and lists with counts alone."""
+"""BLEU, chrF, TER from summed counts: sacrebleu's for any choice, and lists with counts alone."""
 
 from typing import get_args
 
@@ -43,13 +43,14 @@ def random_lists(
     return lists, [first, *({nbest.id: text() for nbest in lists} for _ in range(2))]
 
 
-SACREBLEUS: dict[MetricName, sacrebleu.BLEU | sacrebleu.CHRF] = {
+SACREBLEUS: dict[MetricName, sacrebleu.BLEU | sacrebleu.CHRF | sacrebleu.TER] = {
     "bleu": sacrebleu.BLEU(),
     "bleu-zh": sacrebleu.BLEU(tokenize="zh"),
     "bleu-char": sacrebleu.BLEU(tokenize="char"),
     "bleu-intl": sacrebleu.BLEU(tokenize="intl"),
     "bleu-none": sacrebleu.BLEU(tokenize="none"),
     "chrf": sacrebleu.CHRF(),
+    "ter": sacrebleu.TER(),
 }
 
 
@@ -68,7 +69,9 @@ def test_summed_counts_give_sacrebleus_figure_of_a_corpus_for_every_choice(
             [" ".join(nbest.hypotheses[rank].words) for nbest in lists],
             [[" ".join(each[nbest.id]) for nbest in lists] for each in files[:n_files]],
         )
-        assert 100 * (1 - metric.errors(sums_K[None])[0]) == pytest.approx(wanted.score, abs=1e-9)
+        error = metric.error(sums_K)
+        found = 100 * (error if name == "ter" else 1 - error)
+        assert found == pytest.approx(wanted.score, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +92,11 @@ def test_counts_of_zero_are_smoothed_as_sacrebleu_does(
     assert 100 * (1 - found) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("name", ["bleu", "bleu-zh", "bleu-char", "bleu-intl", "bleu-none"])
+@pytest.mark.parametrize("name", [name for name in SACREBLEUS if name != "chrf"])
 def test_the_signature_says_what_sacrebleus_says(name: MetricName) -> None:
     metric = SACREBLEUS[name]
     metric.corpus_score(["a"], [["a"]])
-    assert metric_named(name).signature == f"bleu|{metric.get_signature()}"
+    assert metric_named(name).signature == f"{name.partition('-')[0]}|{metric.get_signature()}"
 
 
 @pytest.mark.parametrize("name", get_args(MetricName))

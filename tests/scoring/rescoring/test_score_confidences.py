@@ -81,7 +81,7 @@ def test_where_no_scale_is_known_it_is_told_how_to_get_one(
     result = charlm.score(lists, weights=path, out=tmp_path / "out", **options)
     assert result.notices.said_otherwise == [
         "posteriors are of the totals as they are (scale 1), and may be far too sure, or not sure "
-        "enough: charlm tune finds a scale on words, right or wrong (not by BLEU or chrF), "
+        "enough: charlm tune finds a scale on words, right or wrong (by WER or CER), "
         "--posterior-scale sets one"
     ]
 

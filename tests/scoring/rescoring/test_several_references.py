@@ -17,7 +17,7 @@ FILES = {
     "a": ["a cat sat on a mat .", "today it rains again .", "at last he came home ."],
     "b": ["the cat was on the mat .", "it is raining again today .", "he came home at last ."],
 }
-METRICS = {"bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF()}
+METRICS = {"bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF(), "ter": sacrebleu.TER()}
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,8 @@ def test_rates_are_sacrebleus_whatever_is_chosen(name: str) -> None:
     files = [*FILES.values()]
     for rate, which in ((report.first, 0), (report.rescored, 2)):
         wanted = METRICS[name].corpus_score([texts[which] for texts in LISTS.values()], files)
-        assert 100 * (1 - rate.error) == pytest.approx(wanted.score, abs=1e-9)
+        found = 100 * (rate.error if name == "ter" else 1 - rate.error)
+        assert found == pytest.approx(wanted.score, abs=1e-9)
     assert report.metric.endswith(str(METRICS[name].get_signature()).removeprefix("nrefs:2"))
     assert "|nrefs:2|" in report.metric
     tuned = charlm.tune("lists", refs=["b", "a"], metric=name, folds=2, restarts=0).tuned
@@ -77,7 +78,7 @@ def test_weights_are_known_again_by_any_of_their_references() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"refs": ["a", "b"]}, "--metric wer: found 2 --refs; expected one: BLEU, chrF take sever"),
+        ({"refs": ["a", "b"]}, "--metric wer: found 2 --refs; expected one, or BLEU, chrF or TE"),
         ({"refs": ["a", "b"], "metric": "counted-bleu"}, "--metric counted-bleu: found 2 --refs; "),
         ({"refs": ["a", "-"], "metric": "bleu"}, "--refs -: expected a file; only the lists may "),
         ({"refs": ["a", "none"], "metric": "bleu"}, "none: no such file"),

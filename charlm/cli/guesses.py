@@ -28,6 +28,7 @@ TO_BINARY = "--out MODEL.klm writes KenLM's binary, by its build_binary; ARPA fi
 RESCORES = "charlm score LISTS --lm MODEL --weight kn=1 rescores lists"
 MIXES = "charlm mix A.arpa B.arpa --weights 0.5,0.5 --arpa OUT.arpa mixes models"
 WEIGHTS = "--weights W,W,... has the weights, in the order of the streams"
+TOKENISER = "is part of --metric: bleu has 13a; bleu-zh, bleu-char, … have others"
 OF_TUNE = ("--tuned", "--folds", "--restarts", "--range", "--seed", "--test-refs")
 OF_ESTIMATION = (
     *(f"--{kind}discount{n}" for kind in ("kn", "ukn", "wb") for n in ("", *range(1, 10))),
@@ -59,7 +60,9 @@ GUESSED_OPTIONS = {
         "--serve": "is a command of its own now: charlm serve answers JSON lines",
         **dict.fromkeys(OF_TUNE, "belongs to charlm tune, which finds the weights"),
         "--text": TEXT_ELSEWHERE,
+        "--tokenize": TOKENISER,
     },
+    "tune": {"--tokenize": TOKENISER},
     "surprisal": {
         "--spillover": "--previous N gives the values of the N words before",
         "--text": TEXT_ELSEWHERE,

@@ -15,6 +15,7 @@ from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
 FEW = 10  # unknown words, which any text may have
 UNCUT = 1 / 10  # of the words of references, which may cite Chinese
+ERROR_RATES = ("wer", "cer")  # metrics of what was said
 # What to measure instead, where a metric goes by words and blanks do not separate them.
 OF_CHARACTERS = "bleu-zh (Chinese), bleu-char or chrf"
 OF_WORDS = ("bleu", "bleu-intl", "bleu-none", "ter")
@@ -31,7 +32,7 @@ def advice_on(result: RescoringResult) -> list[str]:
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
     return [
         *_on_references(result.notices),
-        *_on_words(result.notices),
+        *_on_words(result.notices, metric=_metric_of(result)),
         *_on_weights(result),
         *_on_metric(result),
         *_on_scale(result),
@@ -53,10 +54,17 @@ def _on_references(notices: Notices) -> list[str]:
     ]
 
 
-def _on_words(notices: Notices) -> list[str]:
+def _metric_of(result: RescoringResult) -> str:
+    """The name of what was measured, or else of what the weights were tuned for; "" if neither."""
+    report = result.report if isinstance(result, ScoreResult) else None
+    asked = report or (result.weights and result.weights.origin)
+    return name_in(asked.metric) if asked else ""
+
+
+def _on_words(notices: Notices, *, metric: str) -> list[str]:
     """On words of lists and references that count as errors for how they are written."""
     notes = []
-    if notices.share_in_case >= OTHER_CASE:
+    if notices.share_in_case >= OTHER_CASE and metric != "ter":  # for which all is lower-cased
         notes.append(
             f"{notices.share_in_case:.0%} of the words that the lists share with their references "
             "differ from them in case, and count as errors: the rates tell nothing; write both in "
@@ -76,7 +84,7 @@ def _on_words(notices: Notices) -> list[str]:
             "errors: write both alike"
         )
     noise = notices.noise_without_reference
-    if noise:
+    if noise and metric in ERROR_RATES:  # translations may cite [1]
         named = first_few([f"{label:.60}" for label in noise])
         notes.append(
             f"no reference has {named}: if they are labels of noise, the rates count each "
@@ -107,21 +115,19 @@ def _on_weights(result: RescoringResult) -> list[str]:
 
 def _on_metric(result: RescoringResult) -> list[str]:
     """On rates of words that are not cut, or other ones than the weights were tuned to lower."""
-    report = result.report if isinstance(result, ScoreResult) else None
-    origin = result.weights and result.weights.origin
-    asked = report or origin
-    if report and origin and name_in(report.metric) == "wer" != name_in(origin.metric):
+    metric, origin = _metric_of(result), result.weights and result.weights.origin
+    if metric == "wer" and origin and name_in(origin.metric) != "wer":
         kind, name = origin.metric.partition("|")[0].upper(), name_in(origin.metric)
         return [f"the rates are WER, but the weights were tuned for {kind}: --metric {name}"]
     uncut = result.notices.share_uncut
-    if uncut >= UNCUT and asked and name_in(asked.metric) in BY_CHARACTERS:
+    if uncut >= UNCUT and metric in BY_CHARACTERS:
         return [
             f"{uncut:.0%} of the references' words are whole phrases, written without blanks, and "
-            f"one wrong letter makes them wrong: --metric {BY_CHARACTERS[name_in(asked.metric)]}, "
+            f"one wrong letter makes them wrong: --metric {BY_CHARACTERS[metric]}, "
             "or cut references and lists"
         ]
     n_punctuated = result.notices.n_punctuated
-    if n_punctuated and asked and asked.metric.startswith("wer"):
+    if n_punctuated and metric == "wer":
         return [
             f"{n_punctuated} words of the first hypotheses or of their references end with "
             "punctuation, and hardly any of the others does, so they count as errors: cut it off, "

@@ -1,4 +1,4 @@
-"""Several references of each list, through `charlm.score` and `charlm.tune`, against sacrebleu."""
+"""Lists of translations, with several references of each, against sacrebleu."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import sacrebleu
 
 import charlm
 from charlm.errors import CharlmError
+from charlm.scoring.rescoring.advice import advice_on
 
 LISTS = {
     "u1": ["the cat sat on the mat .", "a cat was sitting on a mat .", "the mat"],
@@ -67,6 +68,20 @@ def test_an_empty_reference_beside_another_one_is_told() -> None:
     Path("b").write_text(f"{FILES['b'][0]}\n\n{FILES['b'][2]}\n")
     (told,) = charlm.score("lists", refs=["a", "b"], metric="bleu").notices.said_otherwise
     assert told.startswith("1 lists have an empty reference in one file and words in another: as i")
+
+
+@pytest.mark.parametrize(("metric", "n"), [("cer", 1), ("bleu", 0)])
+def test_brackets_in_translations_are_no_noise(metric: str, n: int) -> None:
+    Path("lists").write_text("id\ttext\nu1\tthe cat [1] sat\nu2\tit rains\nu3\the\n")
+    told = advice_on(charlm.score("lists", refs="a", metric=metric))
+    assert sum("labels of noise" in each for each in told) == n
+
+
+@pytest.mark.parametrize(("metric", "n"), [("bleu", 1), ("ter", 0)])
+def test_another_case_is_told_unless_it_does_not_count(metric: str, n: int) -> None:
+    Path("lists").write_text("".join(f"u{n}\tA CAT SAT ON A MAT .\n" for n in (1, 2, 3)))
+    told = advice_on(charlm.score("lists", refs="a", metric=metric))
+    assert sum("differ from them in case" in each for each in told) == n
 
 
 def test_weights_are_known_again_by_any_of_their_references() -> None:

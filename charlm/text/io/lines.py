@@ -19,6 +19,7 @@ from charlm.text.io.files import display_name, open_bytes
 Invalid = Literal["error", "replace", "drop"]
 
 UTF8 = "utf-8"
+CR = b"\r"
 BOM = b"\xef\xbb\xbf"
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the first begins as UTF-16's does
@@ -40,7 +41,7 @@ class LineRules:
     longest: int = LONGEST  # bytes, the end of the line not counted
     cuts: bool = False  # a longer one is no error: its beginning is given, as a `CutLine`
     invalid: Invalid = "error"  # what becomes of a line that is not of the encoding
-    takes_nul: bool = False  # who reads them knows what to do about a NUL byte
+    takes_nul: bool = False  # who reads them knows what to do about a NUL byte, or a CR
     mend: str = CONVERT  # advice for a line that is not of the encoding
     shorten: str = ""  # and for one that is too long
     clean: str = ""  # and for one with a NUL byte
@@ -58,8 +59,15 @@ class LineRules:
         """The byte order mark that the first line of a file begins with, or nothing.
 
         Raises:
-            DataError: the mark of UTF-8, where another encoding was said; that of UTF-16, UTF-32.
+            DataError: the mark of UTF-8, where another encoding was said; that of UTF-16, UTF-32;
+                a file whose lines end in CR.
         """
+        if CR in raw.rstrip(CR) and not raw.endswith(b"\n") and not self.takes_nul:
+            raise DataError(
+                f"{where}: found a CR at byte {raw.index(CR) + 1} and no LF, as old Macs end "
+                "lines; expected lines that end in LF; convert the file (tr '\\r' '\\n'), or save "
+                "a spreadsheet as CSV UTF-8"
+            )
         if raw.startswith(UTF32):
             raise DataError(
                 f"{where}: looks like UTF-32; expected UTF-8; convert the file (iconv -f UTF-32 -t "

@@ -23,7 +23,6 @@ from charlm.text.io.table_lines import refuse_tables
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
-CR = "\r"
 SEPARATOR = re.compile(r'"?sep=([,;:|\t])"?\n')
 LINE_ENDS = re.compile("\r\n?|\n")
 
@@ -135,7 +134,7 @@ def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
 
 def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
-    lines = (line + "\n" for line in _table_lines(path, rules))
+    lines = (line + "\n" for _, line in read_lines(path, rules=rules))
     first = next(lines, "")
     delimiter = ";" if ";" in first and "," not in first else ","
     n_before = 0
@@ -153,7 +152,7 @@ def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
 
 def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
     name = display_name(path)
-    lines = [*_table_lines(path, rules)]
+    lines = [line for _, line in read_lines(path, rules=rules)]
     reader = csv.reader((line + "\n" for line in lines), delimiter="\t", strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if row]
@@ -163,18 +162,6 @@ def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
     # Lone quotes may pair up by chance; they then join lines of which each is valid alone.
     is_whole = _n_widths(rows) == 1 and (len(rows) == len(plain) or _n_widths(plain) > 1)
     return list(_table_items(iter(rows if is_whole else plain), name))
-
-
-def _table_lines(path: str | Path, rules: LineRules) -> Iterator[str]:
-    """The lines of a table; those of Excel's "CSV (Macintosh)" would all be one."""
-    for number, line in read_lines(path, rules=rules):
-        if number == 1 and CR in line:
-            raise DataError(
-                f"{display_name(path)}:1: found a CR at character {line.index(CR) + 1}, by "
-                "which old Macs end lines; expected lines that end in LF; save it as CSV UTF-8, or "
-                "convert it (tr '\\r' '\\n')"
-            )
-        yield line
 
 
 def _n_widths(rows: Sequence[tuple[int, list[str]]]) -> int:

@@ -107,8 +107,9 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
         ("a.csv", 'text\n"a\n', r"a.csv:2: unexpected end of data; expected fields between commas"),
         ("a.csv", "text,n\na\n", r"a.csv:2: 1 fields; expected 2, as in the header"),
         ("a.csv", "text,text\na,b\n", r"a.csv:1: two columns 'text'; expected a name for each"),
-        ("a.csv", "text\ra\r", r"a.csv:1: found a CR at character 5, by which old Macs end lines"),
-        ("a.tsv", "text\ra\r", r"a.tsv:1: found a CR at character 5, by which old Macs end lines"),
+        ("a.csv", "text\ra\r", r"a.csv:1: found a CR at byte 5 and no LF, as old Macs end lines"),
+        ("a.txt", "a b\rc\r", r"a.txt:1: found a CR at byte 4 and no LF, as old Macs end lines"),
+        ("a.tsv", "text\ra\r", r"a.tsv:1: found a CR at byte 5 and no LF, as old Macs end lines"),
         (
             "a",
             "id,text\n1,a\n",

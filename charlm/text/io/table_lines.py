@@ -86,10 +86,7 @@ def refuse_tables(
         head.append(line)
         if not ("\t" in line[1] or _has_separator(line[1]) or _id_before(line[1])):
             break
-    texts = [line for _, line in head]
-    _refuse_tabs(texts, path, expected=expected)
-    refuse_table_lines(texts, path, expected=expected)
-    _refuse_rows(texts, path)
+    _refuse_head([line for _, line in head], path, expected=expected)
     yield from chain(head, rest)
 
 
@@ -105,19 +102,19 @@ def refuse_table_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: st
     """`refuse_tables` for a text whose first lines are not decoded yet."""
     texts = [line[: 4 * MOST_CHARACTERS].decode(encoding, "replace") for line in lines]
     texts[:1] = [text.removeprefix("\ufeff") for text in texts[:1]]
-    _refuse_tabs(texts, path, expected=SENTENCES)
-    refuse_table_lines(texts, path, expected=SENTENCES)
-    _refuse_rows(texts, path)
+    _refuse_head(texts, path, expected=SENTENCES)
 
 
-def _refuse_tabs(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
-    """Raises DataError for a text that begins with names of columns between TABs."""
+def _refuse_head(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
+    """Raises DataError for a text whose first lines are a table, or as `_refuse_rows`."""
     rows = [line[:MOST_CHARACTERS].split("\t") for line in lines if line]
     if rows and (names_columns(rows[0]) or _are_under_names(rows)):
         raise DataError(
             f"{display_name(path)}: looks like a table (begins {lines[0]!r:.40}); expected "
             f"{expected}"
         )
+    refuse_table_lines(lines, path, expected=expected)
+    _refuse_rows(lines, path)
 
 
 def _are_under_names(rows: Sequence[Sequence[str]]) -> bool:

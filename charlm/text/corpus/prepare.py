@@ -45,7 +45,6 @@ from charlm.version import __version__
 FORMAT = 1
 FILES = (*(f"{split}.txt" for split in SPLITS), SUMMARY)
 RAW = "raw"
-CORPORA = {"pydoc": pydoc_sentences}
 # The options that corpus.json holds; its normalisation and sources tell the others.
 RECORDED = (
     "corpus",
@@ -276,7 +275,7 @@ def _clean(role: str, options: PrepOptions, *, into: BinaryIO) -> Cleaner:
         name = _name(options)
         if options.corpus is not None:
             shown = f"{options.corpus} of Python {platform.python_version()}"
-            cleaner.read_corpus(CORPORA[options.corpus](), name=shown)
+            cleaner.read_corpus(pydoc_sentences(), name=shown)
         for path in _raw(options):
             cleaner.read_file(path, role=role)
     else:

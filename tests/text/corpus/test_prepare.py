@@ -344,7 +344,7 @@ def test_an_error_in_the_second_file_names_it(raw: Path, tmp_path: Path) -> None
 def test_an_embedded_corpus_takes_the_place_of_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(prepare.CORPORA, "pydoc", lambda: iter(["One.", "Two.", "Three."]))
+    monkeypatch.setattr(prepare, "pydoc_sentences", lambda: iter(["One.", "Two.", "Three."]))
     result = prep(out=tmp_path / "c", corpus="pydoc", split="1,1,1", tokenise="simple")
     assert lines(tmp_path / "c") == ["One .", "Two .", "Three ."]
     assert result.sources[0].sha256 == hashlib.sha256(b"One.\nTwo.\nThree.\n").hexdigest()

@@ -24,9 +24,9 @@ from charlm.text.io.lines import (
     CutLine,
     LineRules,
     bytes_in_utf8,
-    is_in_utf8,
     is_utf8,
     raw_lines,
+    utf8_error,
 )
 from charlm.text.io.table_lines import LOOKED_AT, refuse_table_bytes
 
@@ -188,7 +188,7 @@ class Cleaner:
                 )
             encoding = self._options.encoding
             if not is_utf8(encoding) and bytes_in_utf8(line.encode(encoding)):
-                raise is_in_utf8(encoding, where=where)
+                raise utf8_error(encoding, where=where)
             if C1.match(found[0]) and not is_utf8(encoding):
                 raise DataError(
                     f"{where}: found byte 0x{ord(found[0]):02x} at character "

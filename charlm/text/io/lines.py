@@ -128,7 +128,7 @@ class LineRules:
             if self.invalid == "drop":
                 return None
             if bytes_in_utf8(raw):
-                raise is_in_utf8(self.encoding, where=where) from None
+                raise utf8_error(self.encoding, where=where) from None
             name = "UTF-8" if is_utf8(self.encoding) else self.encoding
             raise DataError(
                 f"{where}: invalid {name} (byte 0x{raw[error.start]:02x} at column "
@@ -167,7 +167,7 @@ class EncodingCheck:
         n_bytes = bytes_in_utf8(raw)
         self._n_bytes = self._n_bytes + n_bytes if n_bytes else SURE
         if n_bytes and self._n_bytes >= SURE:
-            raise is_in_utf8(self._encoding, where=where)
+            raise utf8_error(self._encoding, where=where)
 
 
 def bytes_in_utf8(raw: bytes) -> int:
@@ -179,7 +179,7 @@ def bytes_in_utf8(raw: bytes) -> int:
     return sum(byte > 0x7F for byte in raw)
 
 
-def is_in_utf8(encoding: str, *, where: str) -> DataError:
+def utf8_error(encoding: str, *, where: str) -> DataError:
     """The error of UTF-8 where another encoding was said."""
     return DataError(
         f"{where}: found UTF-8; expected {encoding}, as --encoding says; leave --encoding out, and "

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 from charlm.json_results import JsonResult
 from charlm.text.corpus.labels import is_piece
@@ -40,7 +39,6 @@ POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u0
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
 SAME = [str.maketrans({pair[i]: pair[1 - i] for pair in SAME_LETTERS}) for i in (0, 1)]
-UNICODE_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 TURKISH = Normalisation(unicode="none", lower=True, dotless_i=True)
 BARE = Normalisation(unicode="none", punctuation="drop")
@@ -69,7 +67,7 @@ RULES: Rules = {
     ),
     "dotless i": (lambda word: [TURKISH(word)], "prep --lower --dotless-i, for both texts"),
     "Unicode form": (
-        lambda word: [unicodedata.normalize(form, word) for form in UNICODE_FORMS],
+        lambda word: [unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word)],
         "prep --unicode NFC, for both texts",
     ),
     "ligatures and wide letters": (

@@ -136,9 +136,10 @@ def _settings(run: "RunFacts") -> list[tuple[str, str]]:
 
     return [
         ("text rules", shown_options(run.text_rules)),
-        ("encoder", shown_setting(run.settings.get("encoder"))),
-        ("context", shown_setting(run.settings.get("context"))),
-        ("output", shown_setting(run.settings.get("output"))),
+        *(
+            (part, shown_setting(run.settings.get(part)))
+            for part in ("encoder", "context", "output")
+        ),
         *([("begun from", shown_options(run.init))] if run.init is not None else []),
         *([("speller", shown_options(run.speller))] if run.speller is not None else []),
         ("recipe", shown_options(run.settings["recipe"])),

@@ -21,7 +21,8 @@ EMPTY = ScoredSentence((), (), (), (-0.5,))
 
 def test_srilms_two_lines_are_those_that_srilm_printed_for_a_real_text() -> None:
     # SRILM printed -68.95484; the extra digit lies within its rounding.
-    perplexity = Perplexity(Counts(n_sentences=1, n_words=36), Log10Sums(-68.954844))
+    counts = Counts(n_sentences=1, n_words=36)  # 39 words, 3 of them OOVs, as SRILM counts
+    perplexity = Perplexity(counts, Log10Sums(-68.954844))
     assert srilm_total("ami-dev.txt", perplexity) == (
         "file ami-dev.txt: 1 sentences, 36 words, 0 OOVs\n"
         "0 zeroprobs, logprob= -68.95484 ppl= 73.05407 ppl1= 82.30237"

@@ -15,14 +15,13 @@ from charlm.runtime import ProcessPlace
 
 
 @pytest.mark.parametrize(
-    ("name", "call"),
+    ("name", "call", "work"),
     [
-        ("scatter_object_list", lambda group: group.handed_out(None)),
-        ("gather_object", lambda group: group.collected(7)),
-        ("broadcast_object_list", lambda group: group.receive()),
+        ("scatter_object_list", lambda group: group.handed_out(None), TRAINING),
+        ("gather_object", lambda group: group.collected(7), EVALUATION),
+        ("broadcast_object_list", lambda group: group.receive(), SCORING),
     ],
 )
-@pytest.mark.parametrize("work", [TRAINING, EVALUATION, SCORING])
 def test_a_connection_that_is_lost_is_one_line(
     name: str, call: Callable[[Group], object], work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:

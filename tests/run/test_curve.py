@@ -9,17 +9,21 @@ import pytest
 from charlm.run.curve import HIGHEST, TRAINING, VALIDATION, save_curve
 
 
+def records(*ppls: tuple[float, float]) -> list[dict[str, Any]]:
+    """The records of epochs with these perplexities of the training and the validation text."""
+    return [
+        {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 1.0}
+        for n, (train, valid) in enumerate(ppls, 1)
+    ]
+
+
 @pytest.mark.parametrize("n_epochs", [1, 3])
 def test_a_curve_is_a_whole_picture_with_both_lines(tmp_path: Path, n_epochs: int) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.image import imread
 
-    history = [
-        {"epoch": n, "train_ppl": 400.0 / n, "valid_ppl": 300.0 / n, "rate": 0.5**n}
-        for n in range(1, n_epochs + 1)
-    ]
-    path = tmp_path / "curve.png"
-    save_curve(history, path, title=r"char-small on [noise] $\nothing$")
+    path, history = tmp_path / "curve.png", records((400.0, 300.0), (200.0, 150.0), (133.0, 100.0))
+    save_curve(history[:n_epochs], path, title=r"char-small on [noise] $\nothing$")
     picture = imread(path)[..., :3]
     assert picture.shape == (540, 840, 3)
     for colour in (VALIDATION, TRAINING, "#666666"):
@@ -45,8 +49,7 @@ def drawn_figure(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_the_curve_of_one_epoch_has_its_rate_and_whole_epochs(
     tmp_path: Path, drawn_figure: list[Any]
 ) -> None:
-    record = {"epoch": 1, "train_ppl": 400.0, "valid_ppl": 300.0, "rate": 1.0}
-    save_curve([record], tmp_path / "curve.png", title="one")
+    save_curve(records((400.0, 300.0)), tmp_path / "curve.png", title="one")
     top, bottom = drawn_figure[0].axes
     # Not "with dropout", which some models do not have.
     names = [text.get_text() for text in top.get_legend().get_texts()]
@@ -60,10 +63,7 @@ def test_the_curve_of_one_epoch_has_its_rate_and_whole_epochs(
 def test_what_is_written_on_the_curve_stays_within_its_frame(
     tmp_path: Path, drawn_figure: list[Any], best_epoch: int
 ) -> None:
-    history = [
-        {"epoch": n, "train_ppl": 500.0 / n, "valid_ppl": 122 + abs(n - best_epoch), "rate": 1.0}
-        for n in range(1, 6)
-    ]
+    history = records(*((500.0 / n, 122 + abs(n - best_epoch)) for n in range(1, 6)))
     save_curve(history, tmp_path / "curve.png", title="one")
     drawn_figure[0].draw_without_rendering()
     top = drawn_figure[0].axes[0]
@@ -79,12 +79,9 @@ def test_what_is_written_on_the_curve_stays_within_its_frame(
 def test_perplexities_beyond_measure_leave_room_for_the_curve(
     tmp_path: Path, drawn_figure: list[Any]
 ) -> None:
-    ppls = [(270.0, 9.3e79), (1.8e212, 2.6e154)]
-    history = [
-        {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 300.0}
-        for n, (train, valid) in enumerate(ppls, 1)
-    ]
-    save_curve(history, tmp_path / "curve.png", title="diverged")
+    save_curve(
+        records((270.0, 9.3e79), (1.8e212, 2.6e154)), tmp_path / "curve.png", title="diverged"
+    )
     top = drawn_figure[0].axes[0]
     assert top.get_position().width > 0.8
     assert top.get_legend().get_texts()[0].get_text() == "validation, best 9.30e+79 (epoch 1)"
@@ -96,21 +93,16 @@ def test_perplexities_beyond_measure_leave_room_for_the_curve(
 
 @pytest.mark.parametrize("name", ["日本語", "日" * 80, "a\nb\udcff"])
 def test_a_corpus_of_any_name_has_its_curve_without_a_warning(tmp_path: Path, name: str) -> None:
-    record = {"epoch": 1, "train_ppl": 400.0, "valid_ppl": 300.0, "rate": 1.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        save_curve([record], tmp_path / "curve.png", title=f"char-small on {name}")
+        save_curve(records((9.0, 8.0)), tmp_path / "curve.png", title=f"char-small on {name}")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_perplexities_too_large_for_ticks_are_drawn_at_the_edge(
     tmp_path: Path, drawn_figure: list[Any]
 ) -> None:
-    ppls = [(8.9e265, 2.5e161), (6.0e300, 4.3e280)]
-    history = [
-        {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 90.0}
-        for n, (train, valid) in enumerate(ppls, 1)
-    ]
+    history = records((8.9e265, 2.5e161), (6.0e300, 4.3e280))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for n_epochs in (1, 2):
@@ -122,10 +114,7 @@ def test_perplexities_too_large_for_ticks_are_drawn_at_the_edge(
 
 
 def test_the_labels_of_perplexities_span_the_curve(tmp_path: Path, drawn_figure: list[Any]) -> None:
-    history = [
-        {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 1.0}
-        for n, (train, valid) in enumerate([(1800.0, 540.0), (300.0, 210.0), (92.0, 187.0)], 1)
-    ]
+    history = records((1800.0, 540.0), (300.0, 210.0), (92.0, 187.0))
     save_curve(history, tmp_path / "curve.png", title="nnlm-5gram")
     top = drawn_figure[0].axes[0]
     low, high = top.get_ylim()
@@ -138,7 +127,6 @@ def test_the_labels_of_perplexities_span_the_curve(tmp_path: Path, drawn_figure:
 def test_a_narrow_axis_around_a_power_of_ten_has_several_labels(
     tmp_path: Path, drawn_figure: list[Any], low: float, high: float
 ) -> None:
-    history = [{"epoch": 1, "train_ppl": low, "valid_ppl": high, "rate": 1.0}]
-    save_curve(history, tmp_path / "curve.png", title="a")
+    save_curve(records((low, high)), tmp_path / "curve.png", title="a")
     top = drawn_figure[0].axes[0]
     assert sum(low <= tick <= high for tick in top.get_yticks()) > 1

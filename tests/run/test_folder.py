@@ -53,13 +53,7 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not valid JSON (Expecting value: line 1 column 1 (char 0))"),
         (b'{"format": 1, ', "not valid JSON (Expecting property name "),
-        (b"\xff\xfe\xfd", "not valid JSON ('utf-"),
-        (b"[" * 100_000, "JSON nested too deep; expected a file of charlm's"),
-        (b'{"format": NaN}', "not valid JSON (NaN is no number)"),
-        (b'{"format": 1e999}', "not valid JSON (1e999 is too large)"),
-        (b'{"format": ' + b"9" * 5000 + b"}", "not valid JSON (Exceeds the limit "),
         (b"[1]", "not a run's description; expected what `charlm train` writes"),
         (b'{"arch": "char-small"}', "not a run's description; expected what `charlm train` writes"),
         (b'{"format": true}', "not a run's description; expected what `charlm train` writes"),

@@ -65,7 +65,7 @@ def assert_equal_entries(found: Entries, expected: Any) -> None:
 
 
 @answers
-def test_every_probability_and_back_off_is_lmplzs(
+def test_every_probability_back_off_discount_and_fallback_is_lmplzs(
     name: str, order: int, pruning: str, lmplz_says: Says, text_of: TextOf, entries_of: EntriesOf
 ) -> None:
     result = estimated(text_of(name), order=order, prune=numbers(pruning))
@@ -74,14 +74,6 @@ def test_every_probability_and_back_off_is_lmplzs(
     if order == 1:  # lmplz lists no back-offs where all are of the highest order
         assert expected.backoffs == {}
     assert_equal_entries((probs, backoffs), expected)
-
-
-@answers
-def test_discounts_and_fallbacks_are_lmplzs(
-    name: str, order: int, pruning: str, lmplz_says: Says, text_of: TextOf
-) -> None:
-    result = estimated(text_of(name), order=order, prune=numbers(pruning))
-    expected = lmplz_says(name, order, pruning)
     values = [each.values for each in result.discounts]
     np.testing.assert_allclose(values, expected.discounts, rtol=0, atol=1e-5)
     assert result.fallback_orders == expected.fallback_orders

@@ -91,8 +91,6 @@ def test_the_tool_is_looked_for_on_the_path_and_beside_lmplz(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    with pytest.raises(ConfigError, match=r"^build_binary: not on the PATH; expected KenLM's tool"):
-        find_build_binary()
     made = tool(tmp_path, COPIES)
     assert find_build_binary(beside=tmp_path / "lmplz") == made
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -32,7 +32,7 @@ def slow_counts(ids: Ids, n: int) -> Counter[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
-def test_counts_are_those_of_a_dictionary(n: int) -> None:
+def test_counts_are_those_of_a_dictionary_and_the_start_of_a_sentence_is_told(n: int) -> None:
     ids, word_ids = encoded(LINES)
     orders = count_ngrams(ids, order=6, n_words=len(word_ids.words))
     ngrams = ngrams_of(orders, n, n_words=len(word_ids.words))
@@ -40,6 +40,7 @@ def test_counts_are_those_of_a_dictionary(n: int) -> None:
     found = dict(zip(ngrams, orders[n - 1].counts.tolist(), strict=True))
     assert {ngram: count for ngram, count in found.items() if count} == expected
     assert ngrams == sorted(ngrams)
+    assert orders[n - 1].opens.tolist() == [ngram[0] == START for ngram in ngrams]
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
@@ -49,14 +50,6 @@ def test_a_suffix_is_the_ngram_without_its_first_word(n: int) -> None:
     below = ngrams_of(orders, n - 1, n_words=len(word_ids.words))
     ngrams = ngrams_of(orders, n, n_words=len(word_ids.words))
     assert [below[row] for row in orders[n - 1].suffixes] == [ngram[1:] for ngram in ngrams]
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 6])
-def test_what_begins_with_the_start_of_a_sentence_says_so(n: int) -> None:
-    ids, word_ids = encoded(LINES)
-    orders = count_ngrams(ids, order=6, n_words=len(word_ids.words))
-    ngrams = ngrams_of(orders, n, n_words=len(word_ids.words))
-    assert orders[n - 1].opens.tolist() == [ngram[0] == START for ngram in ngrams]
 
 
 def test_words_that_do_not_occur_have_their_unigram() -> None:

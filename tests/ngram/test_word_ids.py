@@ -68,8 +68,8 @@ def test_a_vocabulary_in_a_pipe_is_called_json(
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_spelled_unk_is_unk_and_no_new_word(closed: bool) -> None:
     word_ids = WordIds(words_of(VOCABULARY), closed=closed)
-    assert word_ids["<unk>:dog"] == 0
-    assert word_ids.words == [*MARKS, "the", "cat"]
+    assert word_ids["<unk>:dog"] == UNK
+    assert [*word_ids] == word_ids.words == [*MARKS, "the", "cat"]
 
 
 def test_an_unk_with_no_spelling_behind_its_colon_is_a_word() -> None:
@@ -103,9 +103,3 @@ def test_mapping_and_numbering_agree_on_what_is_unk(
     word_ids = WordIds(known, closed=vocabulary is not None)
     numbers = [word_ids[word] for word in words]
     assert [word_ids.words[number] for number in numbers] == expected
-
-
-def test_unknown_words_with_a_spelling_are_not_kept() -> None:
-    word_ids = WordIds(closed=True)
-    assert [word_ids[word] for word in ("<unk>:a", "<unk>:b", "c")] == [UNK] * 3
-    assert list(word_ids) == list(MARKS)

@@ -77,14 +77,6 @@ def test_a_file_that_cannot_grow_stops_a_real_training_with_one_line() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_behind_a_result_is_one_line() -> None:
-    with open("/dev/full", "w") as full:
-        done = charlm("nn", "cat", "--model", "run", stdout=full)
-    assert done.returncode == 1
-    assert done.stderr.endswith("charlm: standard output: no space left on device\n")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_training_outlives_a_full_disk_behind_its_log_and_the_reader_of_its_result() -> None:
     reader, writer = os.pipe()
     os.close(reader)

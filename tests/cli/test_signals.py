@@ -97,8 +97,7 @@ def await_epoch(process: "subprocess.Popen[str]", run: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "name", "status"),
     [
-        (signal.SIGTERM, "SIGTERM", -signal.SIGTERM),  # 143 and 129 as a shell sees them
-        (signal.SIGHUP, "SIGHUP", -signal.SIGHUP),
+        (signal.SIGTERM, "SIGTERM", -signal.SIGTERM),  # 143 as a shell sees it
         (signal.SIGINT, "Ctrl-C", 130),
     ],
 )

@@ -253,15 +253,18 @@ def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come() 
 
 
 def test_a_p_that_is_too_small_for_a_number_is_not_0() -> None:
-    ids = [f"u{number}" for number in range(1100)]  # 2 · 0.5 ** 1100 is below all floats
-    Path("many.tsv").write_text("".join(f"{id}\t-2\tb\n{id}\t-1\ta\n" for id in ids))
-    Path("many.refs").write_text("".join(f"{id} a\n" for id in ids))
-    given = ["--columns", "id,am,text", "--weight", "am=1", "--write", "none"]
-    told = ask("many.tsv", "--refs", "many.refs", *given).stdout
-    assert "-100.00 % to -100.00 %, p < 1e-290 (matched pairs)\n" in told
-    drawn = ask("many.tsv", "--refs", "many.refs", *given, "--metric", "bleu").stdout
-    assert ", p = 1 (1000 random sign flips)\n" in drawn
-    drawn = ask("many.tsv", "--refs", "many.refs", *given, "--metric", "chrf").stdout
+    given = ["--refs", "refs", "--columns", "id,am,text", "--weight", "am=1", "--write", "none"]
+
+    def told(n_lists: int, *metric: str) -> str:
+        ids = [f"u{number}" for number in range(n_lists)]
+        Path("lists").write_text("".join(f"{id}\t-2\tb\n{id}\t-1\ta\n" for id in ids))
+        Path("refs").write_text("".join(f"{id} a\n" for id in ids))
+        return ask("lists", *given, *metric).stdout
+
+    # 2 · 0.5 ** 1100 is below all floats.
+    assert "-100.00 % to -100.00 %, p < 1e-290 (matched pairs)\n" in told(1100)
+    assert ", p = 1 (1000 random sign flips)\n" in told(40, "--metric", "bleu")
+    drawn = told(40, "--metric", "chrf")
     assert re.search(r"^ +1 - chrf\nfirst-best +100\.00 %\nrescored +0\.00 %$", drawn, re.M)
 
 

@@ -5,55 +5,31 @@ another one and dropped (0.0003 lines of 10⁸). Python's own set would take 100
 """
 
 from array import array
+from bisect import bisect_left
 from hashlib import blake2b
 
-N_TABLES = 256  # each grows on its own, so that old and new stand side by side for 1/256 only
-FULL = 0.8
-GROWTH = 1.5
-FREE = 0  # no hash: 0 itself is stored as 1
-TO_SLOT = 56  # the first 8 of the 64 bits choose the table, the rest the place in it
+N_PARTS = 256  # each is sorted on its own, so that a list of one part's hashes alone is made
+LEAST = 64  # hashes in a set
+SHARE = 16  # of the hashes in a part one may be in the set
 
 
 class SeenLines:
-    """A set of 64-bit hashes: 256 tables with open addressing and linear probing."""
+    """A set of 64-bit hashes: most in sorted arrays, the latest in small sets."""
 
     def __init__(self) -> None:
-        self._tables = [array("Q", bytes(8 * 16)) for _ in range(N_TABLES)]
-        self._n_used = [0] * N_TABLES
+        self._sorted = [array("Q") for _ in range(N_PARTS)]
+        self._latest = [set[int]() for _ in range(N_PARTS)]
 
     def add(self, line: bytes) -> bool:
         """Add `line`; whether it is new."""
-        return self.add_hash(int.from_bytes(blake2b(line, digest_size=8).digest()))
-
-    def add_hash(self, key: int) -> bool:
-        """Add a 64-bit hash; whether it is new."""
-        key = key or 1
-        number = key >> TO_SLOT
-        table = self._tables[number]
-        if not _insert(table, key):
+        key = int.from_bytes(blake2b(line, digest_size=8).digest())
+        part = key % N_PARTS
+        known, latest = self._sorted[part], self._latest[part]
+        place = bisect_left(known, key)
+        if key in latest or (place < len(known) and known[place] == key):
             return False
-        self._n_used[number] += 1
-        if self._n_used[number] > FULL * len(table):
-            self._tables[number] = _grown(table)
+        latest.add(key)
+        if len(latest) > LEAST + len(known) // SHARE:
+            self._sorted[part] = array("Q", sorted([*known, *latest]))
+            latest.clear()
         return True
-
-
-def _insert(table: "array[int]", key: int) -> bool:
-    size = len(table)
-    place = key % size
-    while (held := table[place]) != FREE:
-        if held == key:
-            return False
-        place += 1
-        if place == size:
-            place = 0
-    table[place] = key
-    return True
-
-
-def _grown(table: "array[int]") -> "array[int]":
-    larger = array("Q", bytes(8 * int(GROWTH * len(table))))
-    for key in table:
-        if key != FREE:
-            _insert(larger, key)
-    return larger

@@ -58,6 +58,10 @@ def _read_as_utf8(word: str) -> Iterator[str]:
                 yield form.encode(wrong).decode()
 
 
+def _parted(word: str) -> str:
+    return CONTRACTION.sub(r"\1 \2", word)
+
+
 RULES: Rules = {
     # First, since lower case changes what bytes became: `CAFÃ‰`.
     "encoding": (_read_as_utf8, "--encoding: it is UTF-8 that was read as something else"),
@@ -134,22 +138,27 @@ LIST_RULES: Rules = {
     "punctuation": (lambda word: [] if is_piece(word) else [BARE(word)], "--punctuation drop"),
     "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),
     "contractions": (
-        lambda word: [CONTRACTION.sub(r"\1 \2", word)],
+        lambda word: [_parted(word)],
         "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on",
     ),
 }
 # Rules that a text can be read by; punctuation is cut off where the vocabulary has such signs.
 TEXT_RULES: Rules = {
     "case": LIST_RULES["case"],
+    "punctuation": (RULES["punctuation"][0], "--tokenise simple"),
+    "hyphens": LIST_RULES["hyphens"],
+    "numbers": (RULES["numbers"][0], "--numbers"),
     "apostrophes": (  # as word processors and spreadsheets make them
         lambda word: [word.replace("\u2019", "'")],
         "--map FILE with `*\u2019s TAB *'s` and so on",
     ),
-    "punctuation": (RULES["punctuation"][0], "--tokenise simple"),
-    "hyphens": LIST_RULES["hyphens"],
-    "numbers": (RULES["numbers"][0], "--numbers"),
+    "curly contractions": (  # no rule of --map reads what another one makes
+        lambda word: [_parted(word.replace("\u2019", "'"))] if "\u2019" in word else [],
+        "--map FILE with `*n\u2019t TAB * n't`, `*\u2019s TAB * 's` and so on",
+    ),
     "contractions": LIST_RULES["contractions"],
 }
+MAPS = " and so on --map FILE with "  # between two pieces of advice that are one file
 WITHOUT_SIGNS = TEXT_RULES | {"punctuation": LIST_RULES["punctuation"]}
 SIGNS = ".,?!;:\u0589\u060c\u061f\u0964\u1362\u3002"
 N_LOOKED_AT = 3000  # unknown words whose other spellings are tried, in a tenth of a second
@@ -248,7 +257,7 @@ def options_advised(unknown: Counter[str], vocabulary: Collection[str]) -> str:
     part = f"{share(sum(each.n_tokens for each in found), counts.total()):.0%}"
     if len(counts) > N_LOOKED_AT:
         part = f"at least {part}"
-    options = " ".join(rules[name][1] for name in names)
+    options = " ".join(rules[name][1] for name in names).replace(MAPS, ", ")
     examples = ", ".join(visible(f"{a:.60} > {b[:60] or 'nothing'}") for a, b in _examples(found))
     lost = [visible(word) for name in names for word in _lost(vocabulary, rules[name][0])]
     price = f"; known words, as {', '.join(lost[:3])}, would be lost" if lost else ""

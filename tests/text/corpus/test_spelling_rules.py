@@ -24,6 +24,13 @@ SPOKEN = TOKENISED - {".", ","}
         ("cat’s", {"cat's"}, "--map FILE with `*’s TAB *'s` and so on: cat’s > cat's"),
         ("Cat’s", {"cat's"}, "--lower --map FILE with `*’s TAB *'s` and so on: Cat’s > cat's"),
         ("cat’s", {"cat's", "dog’s"}, ""),  # both are words
+        ("don’t", SPOKEN, "--map FILE with `*n’t TAB * n't`, `*’s TAB * 's` and so on: don’t > d"),
+        (
+            "don’t don't",
+            SPOKEN,
+            "--map FILE with `*n’t TAB * n't`, `*’s TAB * 's`, `*n't TAB * n't`, `*'s TAB * 's` "
+            "and so on: don’t > do n't, don't > do n't",
+        ),
         ("12", SPOKEN, "--numbers: 12 > N"),
         ("12", TOKENISED | {"11"}, ""),  # other numbers are words
         ("The", TOKENISED | {"Cat"}, ""),  # and so are capitals

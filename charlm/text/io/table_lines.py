@@ -27,6 +27,7 @@ LOOKED_AT = 5  # lines
 LEAST_ROWS = 3  # where no names stand above them
 MOST_CHARACTERS = 10_000  # of a line
 COLUMN = re.compile(r"[^\W\d][\w .:/()\[\]%-]{0,39}")
+SEPARATOR = re.compile(r'"?sep=([,;:|\t])"?')  # the first line of CSV that Excel reads
 HEADING = re.compile(r"(?! ).{0,40}(?<! )")  # of any column, beside ones called id and text
 ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
 NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
@@ -182,7 +183,9 @@ def is_csv(lines: Sequence[str]) -> bool:
     head = [line[:MOST_CHARACTERS] for line in lines[:LOOKED_AT]]
     n_rows = next((n for n, line in enumerate(head) if not _has_separator(line)), len(head))
     ends_there = not any(line.strip() for line in head[n_rows:])
-    return any(_is_csv(head[:n_rows], mark, ends_there=ends_there) for mark in SEPARATORS)
+    return bool(head and SEPARATOR.fullmatch(head[0])) or any(
+        _is_csv(head[:n_rows], mark, ends_there=ends_there) for mark in SEPARATORS
+    )
 
 
 def is_csv_header(line: str, mark: str = SEPARATORS[0], *, texts: Sequence[str] = TEXTS) -> bool:

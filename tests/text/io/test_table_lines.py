@@ -15,6 +15,7 @@ TABLES = {
     "bare commas in the text": ["u1,the cat, it sat", "u2,a dog, well, sat", "u3,it did"],
     "quotes around all": ['"the cat, it sat","1"', '"a ""dog"" sat","0"', '"it did","1"'],
     "semicolons": ["u1;the cat, it sat", "u2;a dog sat", "u3;yes, it did"],
+    "Excel's first line": ["sep=;", "item;sentence", "1;the cat"],
     "an empty line at its end": ["u1,the cat", "u2,a cat", "u3,the dog", ""],
 }
 TEXTS = {

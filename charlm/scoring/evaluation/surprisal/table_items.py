@@ -19,11 +19,10 @@ from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
 from charlm.text.io.files import display_name, unpacked_name
 from charlm.text.io.lines import TEXT, LineRules, read_lines
-from charlm.text.io.table_lines import refuse_tables
+from charlm.text.io.table_lines import SEPARATOR, refuse_tables
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
-SEPARATOR = re.compile(r'"?sep=([,;:|\t])"?\n')
 LINE_ENDS = re.compile("\r\n?|\n")
 
 
@@ -138,7 +137,7 @@ def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     first = next(lines, "")
     delimiter = ";" if ";" in first and "," not in first else ","
     n_before = 0
-    if said := SEPARATOR.fullmatch(first):  # as Excel reads it
+    if said := SEPARATOR.fullmatch(first.rstrip("\n")):  # as Excel reads it
         delimiter, n_before, first = said[1], 1, next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:

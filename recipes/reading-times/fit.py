@@ -71,7 +71,13 @@ def joined(surprisal: str, times: str) -> list[dict[str, str]]:
 
 def columns(rows: Sequence[dict[str, str]], names: Sequence[str]) -> Floats:
     """Standardised, where they vary, and a column of ones before them."""
-    values = np.array([[float(row[name]) for name in names] for row in rows])
+    try:
+        values = np.array([[float(row[name]) for name in names] for row in rows])
+    except ValueError as error:  # NA in the columns of frequency, which only a run tells
+        raise SystemExit(
+            f"{error}; expected numbers alone in {', '.join(names)}; beside --lm alone charlm "
+            "surprisal knows no frequencies: give it a run, too (--model)"
+        ) from None
     spreads = values.std(axis=0)
     return np.c_[
         np.ones(len(rows)), (values - values.mean(axis=0)) / np.where(spreads > 0, spreads, 1)

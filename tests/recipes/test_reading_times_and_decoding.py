@@ -103,6 +103,17 @@ def test_a_single_model_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixtur
     ]
 
 
+def test_a_table_without_frequencies_is_told(tmp_path: Path) -> None:
+    one, times = surprisals_and_times(tmp_path)
+    header, *rows = one.read_text().splitlines()
+    at = header.split("\t").index("zipf")
+    cells = [row.split("\t") for row in rows]
+    lines = [header, *("\t".join([*row[:at], "NA", *row[at + 1 :]]) for row in cells)]
+    one.write_text("\n".join(lines) + "\n")
+    with pytest.raises(SystemExit, match=r"'NA'; expected numbers alone .*: give it a run, too"):
+        module("reading-times/fit.py").main(str(one), str(times))
+
+
 def test_a_model_to_which_all_words_are_as_likely_gains_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

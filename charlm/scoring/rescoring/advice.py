@@ -14,6 +14,7 @@ from charlm.scoring.rescoring.run import FOREIGN, unweighed
 from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 
 FEW = 10  # unknown words, which any text may have
+SOME = 3  # words that end with punctuation; one or two may be abbreviations
 UNCUT = 1 / 10  # of the words of references, which may cite Chinese
 ERROR_RATES = ("wer", "cer")  # metrics of what was said
 # What to measure instead, where a metric goes by words and blanks do not separate them.
@@ -127,7 +128,7 @@ def _on_metric(result: RescoringResult) -> list[str]:
             "or cut references and lists"
         ]
     n_punctuated = result.notices.n_punctuated
-    if n_punctuated and metric == "wer":
+    if n_punctuated >= SOME and metric == "wer":
         return [
             f"{n_punctuated} words of the first hypotheses or of their references end with "
             "punctuation, and hardly any of the others does, so they count as errors: cut it off, "

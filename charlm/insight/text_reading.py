@@ -128,7 +128,7 @@ class TextReading:
         """Notes on the text, in sentences."""
         others = [m.name for n, m in enumerate(self.members) if n not in self.comparable]
         first = self.members[0]
-        training: tuple[str, ...] = ()
+        training: Iterable[str] = ()
         if "baseline" in self.__dict__:  # else nothing was held against it
             n_tokens = self.baseline.n_train_tokens
             training = remarks_on_training(self.members, self.options, n_tokens=n_tokens)

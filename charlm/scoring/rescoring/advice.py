@@ -1,6 +1,6 @@
 """Advice to the user: what makes a result worse than it could be, and what to do about it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from charlm.errors import first_few
 from charlm.nbest.features import OOV, WORDS
@@ -44,15 +44,14 @@ def advice_on(result: RescoringResult) -> list[str]:
     ]
 
 
-def _on_references(notices: Notices) -> list[str]:
+def _on_references(notices: Notices) -> Iterator[str]:
     """On references that seem not to be those of their lists."""
-    if notices.share_astray < ASTRAY:
-        return []
-    return [
-        f"{notices.share_astray:.0%} of the references are nearer to the first hypothesis of the "
-        "list before than to that of their own: they seem to be in another order than the lists, "
-        "or of others, and then the rates tell nothing"
-    ]
+    if notices.share_astray >= ASTRAY:
+        yield (
+            f"{notices.share_astray:.0%} of the references are nearer to the first hypothesis of "
+            "the list before than to that of their own: they seem to be in another order than the "
+            "lists, or of others, and then the rates tell nothing"
+        )
 
 
 def _metric_of(result: RescoringResult) -> str:
@@ -62,23 +61,22 @@ def _metric_of(result: RescoringResult) -> str:
     return name_in(asked.metric) if asked else ""
 
 
-def _on_words(notices: Notices, *, metric: str) -> list[str]:
+def _on_words(notices: Notices, *, metric: str) -> Iterator[str]:
     """On words of lists and references that count as errors for how they are written."""
-    notes = []
     if notices.share_in_case >= OTHER_CASE and metric != "ter":  # for which all is lower-cased
-        notes.append(
+        yield (
             f"{notices.share_in_case:.0%} of the words that the lists share with their references "
             "differ from them in case, and count as errors: the rates tell nothing; write both in "
             "one case (--lower is of what models read)"
         )
     if notices.n_in_pieces:
-        notes.append(
+        yield (
             f"{notices.n_in_pieces} words of the first hypotheses or of their references are "
             "marked as pieces of words (@@, \uffed, \u2581), and the others have none: the rates "
             "tell nothing; join the pieces first (of @@: sed -E 's/@@( |$)//g')"
         )
     if notices.n_in_other_characters:
-        notes.append(
+        yield (
             f"{notices.n_in_other_characters} words of the first hypotheses differ from their "
             "references' in Unicode form (NFC, NFD), apostrophe (\u2019, '), letters of another "
             "keyboard (\u0219, \u015f) or what nobody sees (soft hyphens) alone, and count as "
@@ -87,31 +85,29 @@ def _on_words(notices: Notices, *, metric: str) -> list[str]:
     noise = notices.noise_without_reference
     if noise and metric in ERROR_RATES:  # translations may cite [1]
         named = first_few([f"{label:.60}" for label in noise])
-        notes.append(
+        yield (
             f"no reference has {named}: if they are labels of noise, the rates count each "
             "as a wrong word, and SRILM's do not; take them out of the lists"
         )
     if notices.n_optional:  # sclite, and not charlm, lets hypotheses leave them out
-        notes.append(
+        yield (
             f"{notices.n_optional} words of the references stand in parentheses, as (uh): to "
             "sclite each is right without them, and so is none in its place, and here both are "
             "errors; take these words, or their parentheses, out of the references"
         )
-    return notes
 
 
-def _on_weights(result: RescoringResult) -> list[str]:
+def _on_weights(result: RescoringResult) -> Iterator[str]:
     """On the lists' own scores without a weight, where a model's scores have one."""
     values = {} if result.weights is None else result.weights.values
     ranking = [name for name, value in values.items() if value]
     idle = unweighed(result.counts.features, values, models=list(result.scorers))
     others = set(ranking).difference(result.scorers, (WORDS, OOV))
-    if others or not idle or not any(map(values.get, result.scorers)):
-        return []
-    return [
-        f"THE RECOGNISER'S SCORES COUNT NOTHING: ranked by {', '.join(ranking)} alone, without "
-        f"{', '.join(idle)} of the lists; charlm tune finds weights, --weight sets one"
-    ]
+    if idle and not others and any(map(values.get, result.scorers)):
+        yield (
+            f"THE RECOGNISER'S SCORES COUNT NOTHING: ranked by {', '.join(ranking)} alone, without "
+            f"{', '.join(idle)} of the lists; charlm tune finds weights, --weight sets one"
+        )
 
 
 def _on_metric(result: RescoringResult) -> list[str]:
@@ -159,26 +155,25 @@ def _on_scale(result: RescoringResult) -> list[str]:
     return []
 
 
-def _on_order(result: RescoringResult) -> list[str]:
+def _on_order(result: RescoringResult) -> Iterator[str]:
     """On lines that would be compared with those of another order, as fairseq's batches have."""
-    if not result.notices.n_out_of_order:
-        return []
-    return [
-        "the lists are not in the order of their numbers, so that line 1 of --write text may not "
-        "belong to line 1 of a reference: --write kaldi or tsv keeps the ids"
-    ]
+    if result.notices.n_out_of_order:
+        yield (
+            "the lists are not in the order of their numbers, so that line 1 of --write text may "
+            "not belong to line 1 of a reference: --write kaldi or tsv keeps the ids"
+        )
 
 
-def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[str]:
+def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> Iterator[str]:
     """On tuned weights that look wrong."""
-    notes, idle = [], []
+    idle = []
     scale = next((each for each in details if each.is_fixed and each.weight), None)
     for each in details:
         name = each.feature
         # Where the interval ends at 0, hypotheses may tie there, and any of them may win.
         may_be_0 = each.weight == 0 or each.flat_low < 0 < each.flat_high
         if name in result.scorers and each.weight < 0:
-            notes.append(
+            yield (
                 f"{name} has a negative weight, {each.weight:g}: a language model that is to "
                 "prefer what it finds unlikely fits these lists by chance, or is of another "
                 f"domain; give --range {name}=0:, or leave it out (--tuned)"
@@ -187,19 +182,18 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
             idle.append(name)
         elif each.at_border:
             others = [other.feature for other in details if other is not each]
-            notes.append(_on_border(each, scale=scale, order=(name, *others)))
+            yield _on_border(each, scale=scale, order=(name, *others))
     if len(idle) == 1:
-        notes.append(
+        yield (
             f"{idle[0]} hardly matters: without it the rate rises by 0.1 % at most; leave it out "
             "(--tuned), or tune on more lists"
         )
     elif idle:  # of two that say the same, each alone may go
-        notes.append(
+        yield (
             f"{', '.join(idle)} hardly matter, each alone: without any one of them the rate rises "
             "by 0.1 % at most, without all perhaps by more; leave out one at a time (--tuned), or "
             "tune on more lists"
         )
-    return notes
 
 
 def _on_border(weight: TunedWeight, *, scale: TunedWeight | None, order: Sequence[str]) -> str:
@@ -218,39 +212,37 @@ def _on_border(weight: TunedWeight, *, scale: TunedWeight | None, order: Sequenc
     )
 
 
-def _on_recordings(result: RescoringResult) -> list[str]:
+def _on_recordings(result: RescoringResult) -> Iterator[str]:
     """On context from earlier lists that is missing or does harm."""
     n_lists, n_recordings = result.counts.n_lists, result.counts.n_recordings
     origin = result.weights and result.weights.origin
     history = history_name(result.counts, result.adaptation)
-    notes = []
     if origin and n_lists and result.scorers and origin.history not in (None, history):
-        notes.append(
+        yield (
             "the weights were tuned on scores of another kind: what models know of the lists "
             f"before is {history or 'nothing'} here, and was {origin.history or 'nothing'}; give "
             "the same --context, --adapt and --adapt-rates, or tune again"
         )
     if not n_recordings:
-        return notes
+        return
     option = "--adapt" if result.adaptation else "--context previous"
     if n_recordings == n_lists:
-        notes.append(
+        yield (
             f"no list has another of its recording before it, and {option} does nothing; "
             "expected ids as 1089-134686-0007 in their order; --recordings REGEX says what else "
             "names a recording"
         )
     elif n_recordings == 1:
-        notes.append(
+        yield (
             f"all {n_lists} lists are taken for one recording; if their ids only number them, "
             f"leave {option} out, or say what names a recording (--recordings REGEX)"
         )
     if result.by_sentence and n_recordings < n_lists:
-        notes.append(
+        yield (
             f"{', '.join(result.by_sentence)} learned sentences that begin anew, which what was "
             "said before does harm; leave --context previous out, or train with "
             "recipe.batching.type=streams"
         )
-    return notes
 
 
 def _is_foreign(text: TextCounts, *, origin: Origin | None) -> bool:
@@ -261,17 +253,16 @@ def _is_foreign(text: TextCounts, *, origin: Origin | None) -> bool:
     return text.share_unknown > max(FOREIGN, 2 * expected)
 
 
-def _on_vocabulary(result: RescoringResult) -> list[str]:
+def _on_vocabulary(result: RescoringResult) -> Iterator[str]:
     """On unknown words that win because all of them have the probability of `<unk>`."""
     weights, n_wins = result.weights, result.counts.n_unknown_wins
     if isinstance(result, TuneResult):
         n_wins = 0  # the counts are those of the search's initial weights
-    notes = []
     origin = weights.origin if weights else None
     # Weights of charlm 0.1 do not say whether unknown words were spelled (spelled is None).
     if origin and result.scorers and origin.spelled is (not result.spelled):
         was, now = ("spelled", "<unk>") if origin.spelled else ("<unk>", "spelled")
-        notes.append(
+        yield (
             f"the weights were tuned with unknown words {was}, and here they are {now}: tune "
             f"again, or give {'a run with a speller, and --' if origin.spelled else '--no-'}"
             "open-vocabulary"
@@ -280,7 +271,7 @@ def _on_vocabulary(result: RescoringResult) -> list[str]:
     ranks = weights and any(weights.values.get(name) for name in result.scorers)
     if ranks and result.counts.n_choices and _is_foreign(text, origin=origin):
         before = f" ({origin.unknown:.0%} in the tuning)" if origin else ""
-        notes.append(
+        yield (
             f"{text.share_unknown:.0%} of the words are unknown to the model{before}, which is of "
             "another domain: a ranking by it may do harm; expected a model of such text, or "
             f"weights that charlm tune finds{' with this model' if origin else ''}"
@@ -288,10 +279,9 @@ def _on_vocabulary(result: RescoringResult) -> list[str]:
     if n_wins and not result.spelled and not (weights and weights.values.get(OOV)):
         by_speller = "spell them (--open-vocabulary; charlm train --resume --speller gives a run "
         by_speller = f"{by_speller}one), or " if NEURAL in result.scorers else ""
-        notes.append(
+        yield (
             f"in {n_wins} of {result.counts.n_lists} lists the best hypothesis has unknown words "
             "that the first one lacks: to the model any of them is as likely as <unk>, typing "
             f"errors too; {by_speller}give them a price (--weight {OOV}=-5; charlm tune finds "
             "one), or make them known (charlm vocab --against LIST says by which rule of spelling)"
         )
-    return notes

@@ -57,7 +57,7 @@ def test_a_tuned_weight_that_speaks_against_itself_is_named_with_what_to_do(
     details: TunedWeight, beginning: str, remedy: str
 ) -> None:
     result: Any = SimpleNamespace(scorers={"nn": "RUN"})
-    found = advice.on_tuned(result, [details])
+    found = list(advice.on_tuned(result, [details]))
     assert len(found) == bool(beginning)
     assert all(each.startswith(beginning) and remedy in each for each in found)
 

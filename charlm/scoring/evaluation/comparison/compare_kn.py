@@ -54,7 +54,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
         groups = _groups(models, options)
     else:
         groups = (compared_group(_own_inventory(options), (), options=options),)
-    return Comparison(options, groups, remarks_on_groups(groups, options))
+    return Comparison(options, groups, tuple(remarks_on_groups(groups, options)))
 
 
 def _require_text(data: str | Path, split: str) -> None:

@@ -1,6 +1,6 @@
 """Remarks that a reader of a comparison should know, shown beside its tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions
@@ -16,59 +16,50 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender
 
 
-def remarks_on_text(counts: Counts) -> tuple[str, ...]:
+def remarks_on_text(counts: Counts) -> Iterator[str]:
     """What the vocabulary and its normalisation change in the text."""
-    remarks = [
+    yield (
         f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
         f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
-    ]
+    )
     if 2 * counts.n_oov > counts.n_words:
-        remarks.append(
-            "most words are <unk>, so the perplexities say little: another case or language?"
-        )
+        yield "most words are <unk>, so the perplexities say little: another case or language?"
     if share(counts.n_pieces, counts.n_words) >= LEAST_SHARE:
-        remarks.append(
+        yield (
             f"marked as pieces of words (@@, \uffed, \u2581): {counts.n_pieces} of "
             f"{counts.n_words}; bits/char and bits/byte count marks and the blanks "
             "between pieces, and do not compare with those of whole words"
         )
     if counts.n_changed:
-        remarks.append(
+        yield (
             f"normalised: {counts.n_changed} of {counts.n_words} words "
             f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
         )
-    return tuple(remarks)
 
 
 def remarks_on_training(
     members: "Sequence[Contender]", options: CompareKnOptions, *, n_tokens: int
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """Remarks on runs that were not trained on the n-gram model's text of `n_tokens`."""
     path = split_path(options.data, "train")
     sha256, name = sha256_of(path), baseline_name(options.order)
-    remarks = []
     for member in members:
         if member.train_sha256 not in (sha256, None):
-            remarks.append(f"{member.name} was trained on another text than {name}, {path}")
+            yield f"{member.name} was trained on another text than {name}, {path}"
         elif member.n_train_tokens is not None and member.n_train_tokens < n_tokens:
-            remarks.append(
+            yield (
                 f"{member.name} was trained on {member.n_train_tokens} of {n_tokens} tokens of "
                 f"{path}, {name} on all"
             )
-    return tuple(remarks)
 
 
-def remarks_on_groups(groups: Sequence[Group], options: CompareKnOptions) -> tuple[str, ...]:
+def remarks_on_groups(groups: Sequence[Group], options: CompareKnOptions) -> Iterator[str]:
     """Which perplexities can be compared, and which mixtures look too good."""
-    remarks = []
     if len(groups) > 1:
-        remarks.append(
-            f"{len(groups)} vocabularies: perplexities compare within a table, not between tables"
-        )
+        yield f"{len(groups)} vocabularies: perplexities compare within a table, not between tables"
     has_mixtures = any(len(group.systems) > 1 for group in groups)
     if has_mixtures and options.split == TUNING:
-        remarks.append(
+        yield (
             f"weights were fitted on {TUNING}.txt, the text measured: "
             "the mixtures look better than they are"
         )
-    return tuple(remarks)

@@ -6,7 +6,7 @@ the same value in a column. An n-gram model keeps no state and starts each sente
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -218,11 +218,10 @@ def _is_ours(name: str) -> bool:
     return any(name == own or name.startswith(f"{own}_") for own in (*OWN, "entropy"))
 
 
-def _note_on_empty(sentences: Sequence[WrittenSentence], places: Sequence[str]) -> list[str]:
+def _note_on_empty(sentences: Sequence[WrittenSentence], places: Sequence[str]) -> Iterator[str]:
     empty = [where for each, where in zip(sentences, places, strict=True) if not each.words]
-    if not empty:
-        return []
-    return [f"{len(empty)} of {len(sentences)} items have no word and no row, first {empty[0]}"]
+    if empty:
+        yield f"{len(empty)} of {len(sentences)} items have no word and no row, first {empty[0]}"
 
 
 def _notes(
@@ -231,36 +230,34 @@ def _notes(
     *,
     unknown: Sequence[Counter[str]],
     options: SurprisalOptions,
-) -> list[str]:
+) -> Iterator[str]:
     """Remarks for the reader, in sentences."""
-    notes = []
     for k, model in enumerate(opened.models):
         words = list(chain.from_iterable(item.by_model[k].words for item in items))
-        notes += _notes_on_words(
+        yield from _notes_on_words(
             words, model=model, unknown=unknown[k], is_spelled=options.open_vocabulary
         )
         is_alone = options.context == NONE
         if is_alone and not model.learned_single_sentences:
-            notes.append(
+            yield (
                 f"{model.name} was trained with its state carried over sentence ends, and scores "
                 "single sentences worse (12 % on PTB); train with --for sentences, or let "
                 "sentences go on by --context document"
             )
         if model.adaptation:
             anew = "with each file" if is_alone else "where a context does"
-            notes.append(
+            yield (
                 f"{model.name} adapted to what it had read, {model.adaptation}: surprisals depend "
                 f"on the order of the sentences; it begins anew {anew}"
             )
         if not model.is_carried and not is_alone:
-            notes.append(f"{model.name} is an n-gram model: every sentence starts anew")
-    return notes
+            yield f"{model.name} is an n-gram model: every sentence starts anew"
 
 
 def _notes_on_words(
     words: Sequence[WordUnderModel], *, model: TokenModel, unknown: Counter[str], is_spelled: bool
-) -> list[str]:
-    name, notes = model.name, []
+) -> Iterator[str]:
+    name = model.name
     n_unknown = sum(word.known is False for word in words)
     if n_unknown:
         meaning = (
@@ -269,17 +266,16 @@ def _notes_on_words(
             else "their surprisal is that of <unk>, of no word, and does not compare; leave them "
             "out by the column known, or spell them (--open-vocabulary, of a run with a speller)"
         )
-        notes.append(
+        yield (
             f"{name}: {n_unknown} of {len(words)} words ({share(n_unknown, len(words)):.1%}) are "
             f"unknown: {meaning}"
         )
-        notes.append(f"{name}: most frequent unknown: {shown_counts(unknown)}")
+        yield f"{name}: most frequent unknown: {shown_counts(unknown)}"
         if advice := options_advised(unknown, model.vocabulary):
-            notes.append(f"{name}: {advice}")
+            yield f"{name}: {advice}"
     n_without = sum(not word.tokens for word in words)
     if n_without:
-        notes.append(f"{name}: the text rules leave nothing of {n_without} words: NA")
+        yield f"{name}: the text rules leave nothing of {n_without} words: NA"
     n_impossible = sum(word.surprisal is None for word in words) - n_without
     if n_impossible:
-        notes.append(f"{name}: {n_impossible} words have no probability at all: NA")
-    return notes
+        yield f"{name}: {n_impossible} words have no probability at all: NA"

@@ -8,14 +8,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import require_data, require_one_stdin, several
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, Trained
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import with_further
@@ -29,8 +29,11 @@ from charlm.text.perplexity.perplexity import Evaluation, Tally
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
 from charlm.text.perplexity.spelled_words import Spells
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
-from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.version import __version__
+
+if TYPE_CHECKING:
+    from charlm.run.onnx_model import OnnxModel
+    from charlm.run.stored_weights import LoadedRun
 
 SPLIT = "test"  # of a corpus directory, the default
 
@@ -64,27 +67,11 @@ class Reader(Protocol):
         """For each state, the nll in nats of all tokens of the next block, in order."""
 
 
-class Described(Trained, Protocol):
-    """What the figures need to know of a model."""
-
-    @property
-    def path(self) -> Path: ...
-
-    @property
-    def inventory(self) -> Inventory: ...
-
-    @property
-    def oov_input(self) -> str: ...
-
-    @property
-    def weights_sha256(self) -> str: ...
-
-
 def evaluated_text(
     path: str | Path,
     reader: Reader,
     *,
-    model: Described,
+    model: "LoadedRun | OnnxModel",
     options: EvaluateOptions,
     speller: Spells | None = None,
     adaptation: str = "",
@@ -125,7 +112,7 @@ def evaluated_text(
     )
 
 
-def _log10s(nlls: Nlls, *, text: ReadText, model: Described) -> Log10s:
+def _log10s(nlls: Nlls, *, text: ReadText, model: "LoadedRun | OnnxModel") -> Log10s:
     log10s: Log10s = 0.0 - nlls.astype(np.float64) / math.log(10)  # never -0
     n_wrong = int((~np.isfinite(log10s)).sum())
     if n_wrong:
@@ -139,7 +126,7 @@ def _log10s(nlls: Nlls, *, text: ReadText, model: Described) -> Log10s:
 def _signatures(
     text: ReadText,
     *,
-    model: Described,
+    model: "LoadedRun | OnnxModel",
     options: EvaluateOptions,
     speller: Spells | None,
     adaptation: str,

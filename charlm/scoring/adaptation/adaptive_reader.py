@@ -24,9 +24,9 @@ from charlm.scoring.adaptation.neural_cache import Positions, with_cache
 from charlm.scoring.likelihood.nll import (
     CHUNK_POSITIONS,
     CHUNK_SCORES,
+    ChunkVectors,
     FormVectors,
     Nlls,
-    UncachedVectors,
 )
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.perplexity.signature import HASH_DIGITS
@@ -83,7 +83,7 @@ class AdaptiveReader:
             squares = adaptation.squares.tensors if adaptation.squares else None
             self.weights = DynamicWeights(moved, rates=adaptation.rates, squares=squares)
         if vectors_of is None:
-            kind = UncachedVectors if is_changing else FormVectors
+            kind = ChunkVectors if is_changing else FormVectors
             vectors_of = kind(model, inventory, oov_input=oov_input).of
         self.vectors_of = vectors_of
         # The CPU's limits hold on a GPU as well, since a cache compares every position of a chunk

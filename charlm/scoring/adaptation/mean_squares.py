@@ -16,7 +16,7 @@ from torch import Tensor
 from charlm.errors import DataError
 from charlm.model.contract import detached
 from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
-from charlm.scoring.likelihood.nll import UncachedVectors
+from charlm.scoring.likelihood.nll import ChunkVectors
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.encoding import TextEncoder
@@ -96,7 +96,7 @@ def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
     encoder = TextEncoder(run.inventory, oov_input=run.oov_input)
     pieces = [ids for ids, _ in encoder.pieces(train, max_tokens=_most_read(run))]
     streams = Streams(ids := np.concatenate(pieces), n_streams=min(N_STREAMS, len(ids)))
-    model, vectors = run.model, UncachedVectors(run.model, run.inventory, oov_input=run.oov_input)
+    model, vectors = run.model, ChunkVectors(run.model, run.inventory, oov_input=run.oov_input)
     named = dict(model.named_parameters())
     sums = {name: torch.zeros_like(each, dtype=torch.float32) for name, each in named.items()}
     state = model.context.initial_state(len(streams.starts))

@@ -6,7 +6,6 @@ once per chunk. Memory depends on the vocabulary and the chunk, never on the len
 
 import copy
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
@@ -34,8 +33,8 @@ MANY_WORDS = 100_000  # in a vocabulary: a text may lack most of them
 Nlls = npt.NDArray[np.float32]
 
 
-class FormRows(ABC):
-    """The vectors of the forms of a chunk, each distinct form once."""
+class ChunkVectors:
+    """The vectors of a chunk's forms, each distinct form encoded once a call, with gradients."""
 
     def __init__(
         self, model: LanguageModel, inventory: Inventory, *, oov_input: str = "unk"
@@ -45,14 +44,6 @@ class FormRows(ABC):
         self.by_spelling = oov_input == "spelling"
         self.device = next(model.parameters()).device
         self._words = FormTable(inventory, inventory.words)
-
-    @abstractmethod
-    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
-        """The vectors of words of the vocabulary."""
-
-    @abstractmethod
-    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
-        """The vectors of some forms of a table."""
 
     def of(self, form_ids: Ids, spellings: Sequence[str]) -> Tensor:
         """The vector of each form, (…, E); `spellings[i]` is the form with id V + i.
@@ -73,11 +64,21 @@ class FormRows(ABC):
         places = where.reshape(form_ids.shape).astype(np.int64)
         return vectors_NE[torch.from_numpy(places).to(self.device)]
 
+    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
+        """The vectors of words of the vocabulary."""
+        return self._encode(self._words, words)
 
-class FormVectors(FormRows):
+    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
+        """The vectors of some forms of a table."""
+        encoded: Tensor = self.model.encoder(table.forms(rows).to(self.device))
+        return encoded
+
+
+class FormVectors(ChunkVectors):
     """The vectors of a vocabulary, computed once, and those of other spellings as they come.
 
-    The vectors of a large vocabulary are computed when they are first needed.
+    The vectors of a large vocabulary are computed when they are first needed. The encoder must not
+    change, and there are no gradients.
     """
 
     def __init__(
@@ -123,17 +124,6 @@ class FormVectors(FormRows):
             self.vocabulary_VE[torch.from_numpy(lacking).to(self.device)] = vectors
             self._is_lacking_V[lacking] = False
         return self.vocabulary_VE[torch.from_numpy(words).to(self.device)]
-
-
-class UncachedVectors(FormRows):
-    """As `FormVectors`, for an encoder that changes: it encodes at every call, with gradients."""
-
-    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
-        return self._encode(self._words, words)
-
-    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
-        encoded: Tensor = self.model.encoder(table.forms(rows).to(self.device))
-        return encoded
 
 
 def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:

@@ -41,7 +41,7 @@ def test_mean_squares_are_those_of_the_gradients_of_each_chunk(
     expected = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
     state, firsts = model.context.initial_state(2), range(0, streams.length, 9)
     for first in firsts:
-        vectors = mean_squares.UncachedVectors(model, run.inventory, oov_input=run.oov_input)
+        vectors = mean_squares.ChunkVectors(model, run.inventory, oov_input=run.oov_input)
         inputs, targets = streams.chunk(first, first + 9)
         x_TBE = vectors.of(inputs, encoding.spellings)
         words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from os.path import commonprefix
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -192,25 +193,20 @@ def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
 
     Equal sentences go to one process: batch composition can change the last bit, and they must tie.
     """
-    order = sorted(range(len(sentences)), key=lambda i: tuple(sentences[i]))
-    ordered = [sentences[i] for i in order]
+    texts = list(map(tuple, sentences))
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    ordered = [texts[i] for i in order]
     costs = [
-        len(words) + 1 - _alike(before, words)
+        len(words) + 1 - len(commonprefix([before, words]))
         for before, words in zip([(), *ordered], ordered, strict=False)
     ]
     middles = np.cumsum(costs) - np.array(costs) / 2
     owners = (middles * n_parts / max(1, sum(costs))).astype(int).tolist()
     parts: list[list[int]] = [[] for _ in range(n_parts)]
-    owner_of = dict(zip(map(tuple, ordered), owners, strict=True))
-    for i, words in zip(order, ordered, strict=True):
-        parts[owner_of[tuple(words)]].append(i)
+    owner_of = dict(zip(ordered, owners, strict=True))
+    for i in order:
+        parts[owner_of[texts[i]]].append(i)
     return parts
-
-
-def _alike(one: Words, other: Words) -> int:
-    """The number of words with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def divided_scorers(scorers: Scorers, pool: WorkerPool[Task, Any]) -> Scorers:

@@ -23,6 +23,7 @@ from charlm.run.exported_folder import ENCODE, EXPORT, STEP, load_exported
 from charlm.run.folder import VOCABULARY
 from charlm.run.onnx_model import OnnxModel
 from charlm.run.stored_weights import load_run
+from charlm.scoring.export import onnx_export
 from charlm.scoring.export.onnx_export import OnnxExport
 from charlm.scoring.export.quantisation import quantise
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
@@ -95,10 +96,8 @@ MODELS = {
             "char": WORDS_OF_LSTM,
         },
     },
-    **{name: parts(name) for name in ("nnlm-5gram", "rnn", "gru", "deep-rnn", "deep-transition")},
+    **{name: parts(name) for name in ("rnn", "gru", "deep-rnn", "deep-transition", "mlbl")},
     "bigram": merged(parts("nnlm-5gram"), {"context": {"order": 2}}),  # no word in its state
-    "mlbl": parts("mlbl"),
-    "ngrams": parts("word-ngram-modern"),
     "mixture": parts("mogrifier-modern"),
     "mixture-untied": parts("char-modern"),
 }
@@ -301,14 +300,16 @@ def test_a_part_that_fixes_the_batch_is_named(
 
 @pytest.mark.parametrize("apart", [0.25, math.nan])
 def test_a_network_that_computes_something_else_is_refused_and_is_no_export(
-    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: float
+    tiny_run: Path, tiny_onnx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: float
 ) -> None:
     step = OnnxModel.step
+    networks = [(tiny_onnx / name).read_bytes() for name in (STEP, ENCODE)]
 
     def other(model: OnnxModel, *arguments: Any) -> Any:
         log_probs, state = step(model, *arguments)
         return log_probs + np.float32(apart), state
 
+    monkeypatch.setattr(onnx_export, "_exported", lambda *_, part: networks.pop(0))
     monkeypatch.setattr(OnnxModel, "step", other)
     with pytest.raises(ConfigError, match=f"differs from torch by {apart:.2g}; expected at most"):
         exported(tiny_run, tmp_path / "onnx")

@@ -49,16 +49,14 @@ FILLS = {"zeros": fill_with_zeros, "random": fill_at_random, "beyond": fill_beyo
 
 @pytest.fixture
 def saved_run(tmp_path: Path, save_run: SaveRun) -> SaveRun:
-    """Writes a run of ten words, filled with zeros, at random or beyond numbers."""
+    """Writes a run of ten words, filled with zeros, at random or beyond numbers, of a recipe."""
 
-    def save(
-        fill: str, *, oov_input: str = "unk", normalisation: Normalisation | None = None
-    ) -> Path:
+    def save(fill: str, *, normalisation: Normalisation | None = None, **recipe: object) -> Path:
         inventory = inventory_of(TRAIN, min_char_count=1, normalisation=normalisation)
         model, settings = build_model(SETTINGS, inventory)
         FILLS[fill](model)
         folder = tmp_path / f"run-{fill}"
-        return save_run(folder, model, settings=settings, inventory=inventory, oov_input=oov_input)
+        return save_run(folder, model, settings=settings, inventory=inventory, **recipe)
 
     return save
 

@@ -1,9 +1,9 @@
 """`charlm.export`: the ARPA file of a tiny run, read by charlm and KenLM; what is refused."""
 
 import itertools
-import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -203,17 +203,14 @@ def test_what_cannot_be_exported_is_refused(
 
 @pytest.mark.parametrize(("reset", "carries"), [(0.4, True), (0.5, False)])
 def test_a_run_of_single_sentences_is_read_by_sentence(
-    tiny_run: Path,
+    saved_run: Callable[..., Path],
     corpus_dir: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     reset: float,
     carries: bool,
 ) -> None:
-    run = shutil.copytree(tiny_run, tmp_path / "run")
-    about = json.loads((run / "run.json").read_text())
-    about["settings"]["recipe"]["batching"] |= {"type": "streams", "reset": reset}
-    (run / "run.json").write_text(json.dumps(about))
+    run = saved_run("zeros", batching={"type": "streams", "reset": reset})
 
     def asked(model: StreamModel, *_: object, **__: object) -> None:
         raise DataError(str(model.carries_state))

@@ -1,6 +1,5 @@
 """log Z of a model whose scores are meant to be used unnormalised, against sums over all words."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from torch import nn
 
 from charlm import evaluate
 from charlm.model.outputs.softmax import Softmax
-from charlm.run.folder import RUN
 from charlm.scoring.likelihood.log_z import MeteredOutput
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -43,10 +41,7 @@ def test_a_metered_output_gives_the_same_and_remembers_log_z(softmax: Softmax) -
 def test_eval_tells_log_z_of_models_that_were_trained_for_it(
     saved_run: Callable[..., Path], tmp_path: Path, criterion: str, is_told: bool
 ) -> None:
-    run = saved_run("random")
-    value = json.loads((run / RUN).read_text())
-    value["settings"]["recipe"]["criterion"] = {"type": criterion}
-    (run / RUN).write_text(json.dumps(value))
+    run = saved_run("random", criterion={"type": criterion})
     (tmp_path / "a.txt").write_text("a b c\nd e\n")
     (result,) = evaluate(run, files=[tmp_path / "a.txt"], device="cpu", state="sentence")
     assert (result.log_z_mean is not None) is is_told
@@ -54,10 +49,7 @@ def test_eval_tells_log_z_of_models_that_were_trained_for_it(
 
 
 def test_log_z_is_that_of_the_first_figures(saved_run: Callable[..., Path], tmp_path: Path) -> None:
-    run = saved_run("random")
-    value = json.loads((run / RUN).read_text())
-    value["settings"]["recipe"]["criterion"] = {"type": "nce"}
-    (run / RUN).write_text(json.dumps(value))
+    run = saved_run("random", criterion={"type": "nce"})
     (tmp_path / "a.txt").write_text("a b c\nd e\n" * 3)
     found = {
         state: evaluate(run, files=[tmp_path / "a.txt"], device="cpu", state=state)[0]

@@ -1,6 +1,6 @@
 """The advice that results give on their own weaknesses."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +11,6 @@ import pytest
 import charlm
 from charlm.nbest.scorers import FunctionScorer
 from charlm.nbest.tuning.tuning import TunedWeight
-from charlm.run.folder import load_info
 from charlm.scoring.rescoring import advice
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.result import RescoringResult
@@ -335,13 +334,11 @@ def test_weights_that_were_tuned_with_a_context_beside_adaptation_are_told(
     assert "lambda=0.1) and --context previous; " in note
 
 
-def test_runs_that_were_trained_by_sentences_are_known(run: Path) -> None:
-    info = load_info(run)
-    options = RescoringOptions(model=[run])
+def test_runs_that_were_trained_by_sentences_are_known(saved_run: Callable[..., Path]) -> None:
+    options = RescoringOptions(model=[saved_run("zeros")])
     assert build_scorers(options).by_sentence == ()
-    recipe = {**info.settings["recipe"], "batching": {"type": "sentences"}}
-    replace(info, settings={**info.settings, "recipe": recipe}).save(run)
-    assert build_scorers(options).by_sentence == ("nn",)
+    run = saved_run("random", batching={"type": "sentences"})
+    assert build_scorers(RescoringOptions(model=[run])).by_sentence == ("nn",)
     adapted = RescoringOptions(model=[run], adapt="dynamic")
     assert build_scorers(adapted).by_sentence == ()  # its sentences begin anew as well
     both = RescoringOptions(model=[run], adapt="dynamic", context="previous")

@@ -149,10 +149,7 @@ def test_bands_of_a_model_of_single_sentences_are_by_sentence(
     letters: Path, saved_run: Callable[..., Path], compared: Compare
 ) -> None:
     (letters / "test.txt").write_text("a b\nb zz\na\n")
-    run = saved_run("random")
-    info = json.loads((run / "run.json").read_text())
-    info["settings"]["recipe"]["batching"] = {"type": "sentences"}
-    (run / "run.json").write_text(json.dumps(info))
+    run = saved_run("random", batching={"type": "sentences"})
     result = compared(letters, run)
     group = result.only_group
     assert (group.state, group.to_dict()["state_of_bands"]) == ("sentence", "sentence")

@@ -1,12 +1,10 @@
 """Runs whose text rules split words, or that were trained on sentences, and a unigram model."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from charlm.run.folder import load_info
 from charlm.text.corpus.normalisation import Normalisation
 
 
@@ -18,12 +16,9 @@ def cutting_run(saved_run: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def sentence_run(run: Path) -> Path:
+def sentence_run(saved_run: Callable[..., Path]) -> Path:
     """A run that says it began anew at half of the sentence ends."""
-    info = load_info(run)
-    recipe = {**info.settings["recipe"], "batching": {"type": "streams", "reset": 0.5}}
-    replace(info, settings={**info.settings, "recipe": recipe}).save(run)
-    return run
+    return saved_run("random", batching={"type": "streams", "reset": 0.5})
 
 
 @pytest.fixture

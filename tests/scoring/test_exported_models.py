@@ -1,4 +1,4 @@
-"""An exported folder in place of a run: `load`, `score`, `nn`, `surprisal`, without torch."""
+"""An exported folder in place of a run, in Python and by commands, and without torch."""
 
 import os
 import shutil
@@ -181,7 +181,7 @@ import charlm
 from charlm.cli import app
 folder, text = {str(tiny_onnx)!r}, {str(text)!r}
 print(charlm.load(folder).score("the cat").log10_prob)
-for command in (["score", text], ["nn", "cat"], ["surprisal", text]):
+for command in (["eval", text], ["score", text], ["nn", "cat"], ["surprisal", text]):
     app([*command, "--model", folder], standalone_mode=False)
 """
     done = subprocess.run(
@@ -189,6 +189,7 @@ for command in (["score", text], ["nn", "cat"], ["surprisal", text]):
     )
     assert done.returncode == 0, done.stderr
     assert "zebra" in done.stdout
+    assert "precision:fp32-onnx" in done.stdout
 
 
 @pytest.mark.parametrize(

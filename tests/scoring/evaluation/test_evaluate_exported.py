@@ -1,7 +1,5 @@
 """An exported model in place of a run: the same figures, without torch."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,15 +9,10 @@ from charlm.errors import ConfigError
 from charlm.run.onnx_model import OnnxModel, State, Vectors
 
 
-@pytest.fixture
-def folder(tiny_onnx: Path) -> Path:
-    return tiny_onnx
-
-
 def test_an_exported_model_has_the_run_s_perplexities(
-    folder: Path, tiny_run: Path, corpus_dir: Path
+    tiny_onnx: Path, tiny_run: Path, corpus_dir: Path
 ) -> None:
-    (ours,) = charlm.evaluate(folder, data=corpus_dir, split="train", threads=1)
+    (ours,) = charlm.evaluate(tiny_onnx, data=corpus_dir, split="train", threads=1)
     (theirs,) = charlm.evaluate(tiny_run, data=corpus_dir, split="train", device="cpu", threads=1)
     assert ours.counts == theirs.counts
     for state, expected in theirs.by_state.items():
@@ -29,18 +22,18 @@ def test_an_exported_model_has_the_run_s_perplexities(
 
 
 def test_a_word_that_is_spelled_as_unknown_is_unknown(
-    folder: Path, tiny_run: Path, tmp_path: Path
+    tiny_onnx: Path, tiny_run: Path, tmp_path: Path
 ) -> None:
     text = tmp_path / "text"
     text.write_text("the <unk>:cat sat\nthe <unk>:zebra <unk> zebra sat\n")
-    (ours,) = charlm.evaluate(folder, files=text, threads=1)
+    (ours,) = charlm.evaluate(tiny_onnx, files=text, threads=1)
     (theirs,) = charlm.evaluate(tiny_run, files=text, device="cpu", threads=1)
     for state, expected in theirs.by_state.items():
         assert ours.by_state[state].ppl == pytest.approx(expected.ppl, rel=1e-5)
 
 
 def test_a_long_line_costs_no_more_than_its_own_tokens(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_onnx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, n_rows = tmp_path / "text", 0
     text.write_text("the cat " * 50 + "\nsat\non\n")
@@ -52,33 +45,18 @@ def test_a_long_line_costs_no_more_than_its_own_tokens(
         return step(model, x_BE, state)
 
     monkeypatch.setattr(OnnxModel, "step", counted)
-    (result,) = charlm.evaluate(folder, files=text, state="sentence", threads=1)
+    (result,) = charlm.evaluate(tiny_onnx, files=text, state="sentence", threads=1)
     assert n_rows <= result.counts.n_tokens + 2  # with two when the folder is opened
 
 
 def test_a_state_is_carried_from_block_to_block(
-    folder: Path, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_onnx: Path, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (whole,) = charlm.evaluate(folder, data=corpus_dir, split="train", threads=1)
+    (whole,) = charlm.evaluate(tiny_onnx, data=corpus_dir, split="train", threads=1)
     monkeypatch.setattr("charlm.scoring.evaluation.evaluated_text.BLOCK", 7)
-    (cut,) = charlm.evaluate(folder, data=corpus_dir, split="train", threads=1)
+    (cut,) = charlm.evaluate(tiny_onnx, data=corpus_dir, split="train", threads=1)
     for state, expected in whole.by_state.items():
         assert cut.by_state[state].ppl == pytest.approx(expected.ppl, rel=1e-6)
-
-
-def test_an_exported_model_is_evaluated_without_torch(folder: Path, corpus_dir: Path) -> None:
-    command = ["eval", "--model", str(folder), "--data", str(corpus_dir), "--threads", "1"]
-    program = f"""
-import sys
-sys.modules["torch"] = None  # importing it fails
-from charlm.cli import app
-app({command!r}, standalone_mode=True)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "precision:fp32-onnx" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -91,7 +69,7 @@ app({command!r}, standalone_mode=True)
     ],
 )
 def test_what_asks_for_torch_is_refused(
-    options: dict[str, object], named: str, folder: Path, corpus_dir: Path
+    options: dict[str, object], named: str, tiny_onnx: Path, corpus_dir: Path
 ) -> None:
     with pytest.raises(ConfigError, match=f"is an exported model, which knows no {named}; leave"):
-        charlm.evaluate(folder, data=corpus_dir, **options)
+        charlm.evaluate(tiny_onnx, data=corpus_dir, **options)

@@ -3,24 +3,19 @@
 import json
 import math
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from charlm.errors import CharlmError
-from charlm.run.folder import load_info
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.scoring.evaluation.mix import mix
 from charlm.text.perplexity.score_streams import read_word_scores
 
-ROOT = Path(__file__).parents[3]
 PROBS = {"<unk>": 0.1, "</s>": 0.3, "a": 0.4, "b": 0.2}
 TEXT = "a b\nzz\n"
 TOKENS = ("a", "b", "</s>", "<unk>", "</s>")
@@ -89,12 +84,10 @@ def test_weights_that_are_given_need_no_text_to_tune_on() -> None:
     ],
 )
 def test_a_run_is_read_as_it_was_trained_unless_it_is_said(
-    trained: str, state: State | None, signed: str
+    saved_run: Callable[..., Path], trained: str, state: State | None, signed: str
 ) -> None:
-    info = load_info("run")
-    recipe = {**info.settings["recipe"], "batching": {"type": trained}}
-    replace(info, settings={**info.settings, "recipe": recipe}).save(Path("run"))
-    result = mix(["run", "lm"], text="text", state=state, device="cpu")
+    run = saved_run("zeros", batching={"type": trained})
+    result = mix([run, "lm"], text="text", state=state, device="cpu")
     first, second = (each.signature or "" for each in result.streams)
     assert f"|state:{signed}|" in first
     assert "|state:sentence|" in second  # an n-gram model has no other state
@@ -212,17 +205,6 @@ def test_pipes_can_be_mixed() -> None:
     result = mix(["pipe", "y"])
     writer.join()
     assert result.mixture.ppl == mix(["x", "y"]).mixture.ppl
-
-
-def test_mixing_files_loads_no_torch() -> None:
-    program = (
-        "from charlm.scoring.evaluation.mix import mix; mix(['x', 'y']);"
-        "print('torch' in sys.modules)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", f"import sys; {program}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout == "False\n"
 
 
 def test_streams_that_differ_in_a_word_are_refused() -> None:

@@ -3,8 +3,6 @@
 import json
 import math
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -22,7 +20,6 @@ from charlm.text.vocabulary.vocabulary import inventory_of
 
 Compare = Callable[..., Any]
 
-ROOT = Path(__file__).resolve().parents[4]
 # Of "a a a b b <unk>", the train.txt of `letters`. Counts a 3, b 2, <unk> 1, </s> 1:
 # n = (2, 1, 1, 0), so that D = (1/2, 1/2, 3), all of 7 tokens; 4.5/7 is left for the uniform
 # distribution over the 4 words. `<s>` is an n-gram, but no word.
@@ -237,14 +234,3 @@ def test_a_baseline_that_gives_a_token_nothing_is_refused(
         f"{letters}/test.txt: KN-1 gives 1 of 5 tokens no probability; expected some for each; "
         f"{letters}/train.txt is too small or odd for order 1, try another --order"
     )
-
-
-def test_kneser_ney_alone_does_not_load_torch(letters: Path) -> None:
-    program = (
-        "import sys; from charlm.scoring.evaluation.comparison.compare_kn import compare_kn; "
-        f"compare_kn({str(letters)!r}, order=2); print('torch' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert (done.stdout, done.stderr) == ("False\n", "")

@@ -86,6 +86,14 @@ def run(saved_run: SaveRun) -> Path:
 
 
 @pytest.fixture
+def text(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The text `TEXT` of the test's module."""
+    path = tmp_path / "a.txt"
+    path.write_text(request.module.TEXT)
+    return path
+
+
+@pytest.fixture
 def shapes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The shapes of all chunks that are scored."""
     seen: list[tuple[int, int]] = []

@@ -14,18 +14,12 @@ from charlm.errors import ConfigError
 from charlm.run.onnx_model import OnnxModel, State, Vectors
 
 SENTENCES = ["the cat sat on the mat", "", "a zebra looked", "the cat", "<unk>:cat looked"]
+TEXT = "\n".join(SENTENCES) + "\n"
 
 
 @pytest.fixture(scope="module")
 def models(tiny_run: Path, tiny_onnx: Path) -> tuple[charlm.Model, charlm.ExportedModel]:
     return charlm.load(tiny_run, device="cpu"), charlm.load(tiny_onnx)  # type: ignore[return-value]
-
-
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(SENTENCES) + "\n")
-    return path
 
 
 @pytest.fixture

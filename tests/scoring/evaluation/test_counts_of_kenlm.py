@@ -17,12 +17,11 @@ def write_arpa(path: Path) -> None:
 
 
 def test_tokens_and_unknown_words_of_a_text_are_as_many_as_kenlm_scores(
-    run: Path, kenlm: ModuleType, tmp_path: Path
+    run: Path, kenlm: ModuleType, text: Path, tmp_path: Path
 ) -> None:
     write_arpa(tmp_path / "a.arpa")
-    (tmp_path / "a.txt").write_text(TEXT)
     model = kenlm.Model(str(tmp_path / "a.arpa"))
     scores = [score for line in TEXT.splitlines() for score in model.full_scores(line)]
-    (result,) = evaluate(run, files=[tmp_path / "a.txt"], device="cpu")
+    (result,) = evaluate(run, files=[text], device="cpu")
     assert result.counts.n_tokens == len(scores) == 15
     assert result.counts.n_oov == sum(is_oov for _, _, is_oov in scores) == 3

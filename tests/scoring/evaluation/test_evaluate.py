@@ -29,13 +29,6 @@ N_WORDS = 10  # of the runs in conftest.py
 TEXT = "a b zz\n\nc d e f <unk> a a\nzz\n"
 
 
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "a.txt"
-    path.write_text(TEXT)
-    return path
-
-
 def evaluated(run: Path, path: Path, **options: Any) -> Evaluation:
     (result,) = evaluate(run, files=[path], device="cpu", **options)
     return result

@@ -12,13 +12,6 @@ from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 TEXT = "a b zz\n\nc d e f <unk> a a\nzz\n" + "h g h g h g\n" * 5
 
 
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "a.txt"
-    path.write_text(TEXT)
-    return path
-
-
 def evaluated(run: Path, *paths: Path, **options: Any) -> list[Evaluation]:
     return list(evaluate(run, files=paths, device="cpu", **options))
 

@@ -18,6 +18,7 @@ from charlm.scoring.likelihood import open_vocabulary
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary, known_mass
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
+TEXT = "a bc\nbc <unk>:hh\n"
 N_LETTERS = 8  # a … h, one word each; with </s> and <unk>: ten words
 # A speller of zeros is uniform: first over 8 letters and the escape, then with the end as well.
 ONE_LETTER = 1 / 9 / 10
@@ -29,13 +30,6 @@ MASS = N_LETTERS * ONE_LETTER
 def spelled(uniform: Path, add_speller: Callable[..., Path]) -> Path:
     """The uniform run with a speller of zeros."""
     return add_speller(uniform, fill=torch.nn.init.zeros_)
-
-
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "a.txt"
-    path.write_text("a bc\nbc <unk>:hh\n")
-    return path
 
 
 def random_speller(inventory: Inventory) -> Speller:

@@ -1,6 +1,9 @@
 """Lattices over the ten words of a run and `zz`, which it does not know; a module's own lists."""
 
+import io
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,3 +57,22 @@ def lists(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "lists.tsv"
     path.write_text(request.module.LISTS)
     return path
+
+
+@pytest.fixture
+def refs(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The references `REFS` of the test's module."""
+    path = tmp_path / "refs"
+    path.write_text(request.module.REFS)
+    return path
+
+
+@pytest.fixture
+def set_stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Lets standard input hold some bytes."""
+
+    def hold(content: bytes) -> None:
+        raw = io.BufferedReader(io.BytesIO(content))  # type: ignore[arg-type]
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=raw))
+
+    return hold

@@ -175,11 +175,7 @@ def test_sentences_have_no_confidences(run: Path, tmp_path: Path) -> None:
     )
 
 
-def test_with_references_it_is_measured_how_good_confidences_are(
-    lists: Path, tmp_path: Path
-) -> None:
-    refs = tmp_path / "refs"
-    refs.write_text(REFS)
+def test_with_references_it_is_measured_how_good_confidences_are(lists: Path, refs: Path) -> None:
     rows, result = table(lists, refs=refs)
     found = result.confidences
     assert rows == ROWS
@@ -195,8 +191,7 @@ def test_with_references_it_is_measured_how_good_confidences_are(
     assert result.report.rescored.substitutions == 1
 
 
-def test_lists_without_a_reference_are_left_out_of_the_measure(lists: Path, tmp_path: Path) -> None:
-    refs = tmp_path / "refs"
+def test_lists_without_a_reference_are_left_out_of_the_measure(lists: Path, refs: Path) -> None:
     refs.write_text("w so\n")
     _, result = table(lists, refs=refs, allow_missing=True)
     assert result.confidences is not None
@@ -207,10 +202,8 @@ def test_lists_without_a_reference_are_left_out_of_the_measure(lists: Path, tmp_
     "options", [{"write": "nbest"}, {"write": "confidences", "metric": "bleu"}]
 )
 def test_only_confidences_whose_words_are_right_or_wrong_are_measured(
-    lists: Path, tmp_path: Path, options: dict[str, str]
+    lists: Path, refs: Path, tmp_path: Path, options: dict[str, str]
 ) -> None:
-    refs = tmp_path / "refs"
-    refs.write_text(REFS)
     result = charlm.score(lists, weight=["am=1"], refs=refs, out=tmp_path / "out", **options)
     assert result.confidences is None
 
@@ -244,8 +237,7 @@ def test_tune_keeps_a_scale_that_is_better_than_its_neighbours(tmp_path: Path) -
         assert nce(posterior_scale=neighbour) < best
 
 
-def test_translations_have_no_scale(lists: Path, tmp_path: Path) -> None:
-    refs, path = tmp_path / "refs", tmp_path / "w.json"
-    refs.write_text(REFS)
+def test_translations_have_no_scale(lists: Path, refs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "w.json"
     charlm.tune(lists, refs=refs, metric="bleu", folds=0, restarts=0, out=path)
     assert "sureness" not in json.loads(path.read_text())

@@ -1,6 +1,5 @@
 """Lists that come one per line: each is answered, a bad one by its error."""
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -20,19 +19,15 @@ UNEVEN = '{"id": "v", "hyps": [{"text": "h", "am": -1}, {"text": "b"}]}'
 OTHER = '{"id": "u", "hyps": [{"text": "a b", "other": -1}]}'
 
 
-def stdin(content: bytes) -> SimpleNamespace:
-    return SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
-
-
 Ask = Callable[..., list[dict[str, object]]]
 
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, run: Path) -> Ask:
+def ask(set_stdin: Callable[[bytes], None], run: Path) -> Ask:
     """What is answered to some bytes on standard input."""
 
     def served(content: bytes, **options: object) -> list[dict[str, object]]:
-        monkeypatch.setattr("sys.stdin", stdin(content))
+        set_stdin(content)
         pieces: list[str] = []
         charlm.serve(model=run, out=pieces.append, **options)
         lines = "".join(pieces)
@@ -170,40 +165,40 @@ def test_a_line_that_turns_out_wrong_leaves_memory_and_features_as_they_were(
 
 @pytest.mark.parametrize("wrong", ["{", SCORED])
 def test_a_wrong_line_counts_as_an_error_and_not_as_a_list(
-    monkeypatch: pytest.MonkeyPatch, run: Path, wrong: str
+    set_stdin: Callable[[bytes], None], run: Path, wrong: str
 ) -> None:
-    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{wrong}\n".encode()))
+    set_stdin(f"{GOOD}\n{wrong}\n".encode())
     result = charlm.serve(model=run, out=lambda text: None)
     assert (result.counts.n_lists, result.n_errors, result.source) == (1, 1, "-")
     assert result.text.n_hypotheses == len(json.loads(GOOD)["hyps"])
 
 
 def test_the_unknown_words_of_a_refused_line_are_not_reported(
-    monkeypatch: pytest.MonkeyPatch, run: Path
+    set_stdin: Callable[[bytes], None], run: Path
 ) -> None:
     refused = '{"id": "u", "text": "qqq qqq"}'  # which has no am
-    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{refused}\n".encode()))
+    set_stdin(f"{GOOD}\n{refused}\n".encode())
     result = charlm.serve(model=run, weight=["am=1"], out=lambda text: None)
     assert result.n_errors == 1
     assert "qqq" not in result.text.unknown
 
 
 def test_a_broken_packed_stream_ends_the_service(
-    monkeypatch: pytest.MonkeyPatch, run: Path
+    set_stdin: Callable[[bytes], None], run: Path
 ) -> None:
     import gzip
 
     broken = gzip.compress(f"{GOOD}\n".encode() * 3)[:-12]
-    monkeypatch.setattr("sys.stdin", stdin(broken))
+    set_stdin(broken)
     with pytest.raises(charlm.DataError, match="standard input"):
         charlm.serve(model=run, out=lambda text: None)
 
 
-def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_process_ends_the_serving(set_stdin: Callable[[bytes], None]) -> None:
     def lost(lists: object) -> None:
         raise ProcessError("gone")
 
-    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{GOOD}\n".encode()))
+    set_stdin(f"{GOOD}\n{GOOD}\n".encode())
     pieces: list[str] = []
     pipeline = SimpleNamespace(run=lost, as_it_is=lambda: None)
     with pytest.raises(ProcessError, match="^gone$"):
@@ -212,9 +207,9 @@ def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_without_a_model_lines_are_ranked_by_their_own_features(
-    monkeypatch: pytest.MonkeyPatch,
+    set_stdin: Callable[[bytes], None],
 ) -> None:
-    monkeypatch.setattr("sys.stdin", stdin(GOOD.encode()))
+    set_stdin(GOOD.encode())
     pieces: list[str] = []
     charlm.serve(weight=["am=-1"], write="jsonl", out=pieces.append)
     (answer,) = map(json.loads, pieces)

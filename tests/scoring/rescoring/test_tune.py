@@ -14,22 +14,8 @@ from charlm.nbest.scorer import Words
 from charlm.nbest.weights import load_weights
 from charlm.text.corpus.normalisation import NO_RULES
 
-DEV = "u\t-1\ta b\nu\t-2\ta c\nv\t-3\th\nv\t-1\th g\nw\t-1\tc\nw\t-1\td e\n"
+LISTS = "u\t-1\ta b\nu\t-2\ta c\nv\t-3\th\nv\t-1\th g\nw\t-1\tc\nw\t-1\td e\n"
 REFS = "u a c\nv h\nw c\n"
-
-
-@pytest.fixture
-def dev(tmp_path: Path) -> Path:
-    path = tmp_path / "dev.tsv"
-    path.write_text(DEV)
-    return path
-
-
-@pytest.fixture
-def refs(tmp_path: Path) -> Path:
-    path = tmp_path / "refs"
-    path.write_text(REFS)
-    return path
 
 
 def lowest_rate(of_text: dict[str, float]) -> float:
@@ -52,46 +38,46 @@ def sentence_scores(run: Path, texts: Sequence[str]) -> dict[str, float]:
 
 
 def test_a_model_gets_the_weight_that_a_grid_finds(
-    run: Path, dev: Path, refs: Path, tmp_path: Path
+    run: Path, lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "weights.json"
-    result = charlm.tune(dev, refs=refs, model=run, out=out, folds=0, tuned="c2,nn")
+    result = charlm.tune(lists, refs=refs, model=run, out=out, folds=0, tuned="c2,nn")
     assert load_weights(out).values == result.weights.values == result.tuned.weights.values
-    texts = [line.split("\t")[2] for line in DEV.splitlines()]
+    texts = [line.split("\t")[2] for line in LISTS.splitlines()]
     assert result.tuned.error == pytest.approx(lowest_rate(sentence_scores(run, texts)))
 
 
 def test_without_a_model_a_lists_own_features_are_weighed(
-    dev: Path, refs: Path, tmp_path: Path
+    lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "weights.json"
-    result = charlm.tune(dev, refs=refs, out=out, folds=0, tuned="c2,words")
+    result = charlm.tune(lists, refs=refs, out=out, folds=0, tuned="c2,words")
     n_words = {text: float(len(text.split())) for text in ("a b", "a c", "h", "h g", "c", "d e")}
     assert result.tuned.error == pytest.approx(lowest_rate(n_words))
     assert result.tuned.error < result.tuned.start_error
     best: list[str] = []
-    charlm.score(dev, weights=out, write="kaldi", out=best.append)
+    charlm.score(lists, weights=out, write="kaldi", out=best.append)
     assert "".join(best) == "u a b\nv h\nw c\n"
-    rates = charlm.score(dev, weights=out, refs=refs, allow_test_tuning=True).report
+    rates = charlm.score(lists, weights=out, refs=refs, allow_test_tuning=True).report
     assert rates is not None
     assert rates.rescored.error == result.tuned.error
 
 
 def test_a_mixture_goes_into_the_weights_and_is_scored_as_it_was_tuned(
-    run: Path, saved_run: Callable[..., Path], dev: Path, refs: Path, tmp_path: Path
+    run: Path, saved_run: Callable[..., Path], lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     out, runs = tmp_path / "weights.json", [run, saved_run("zeros")]
-    charlm.tune(dev, refs=refs, model=runs, mix_weights="0.25,0.75", out=out, tuned="c2,nn")
+    charlm.tune(lists, refs=refs, model=runs, mix_weights="0.25,0.75", out=out, tuned="c2,nn")
     assert load_weights(out).mixture == {"nn": 0.25, "nn2": 0.75}
 
     def ranked(**options: object) -> str:
         pieces: list[str] = []
-        charlm.score(dev, model=runs, weights=out, write="ranked", out=pieces.append, **options)
+        charlm.score(lists, model=runs, weights=out, write="ranked", out=pieces.append, **options)
         return "".join(pieces)
 
     assert ranked() == ranked(mix_weights="0.25,0.75") != ranked(mix_weights="1,0")
     with pytest.raises(charlm.ConfigError) as caught:
-        charlm.score(dev, model=run, weights=out)
+        charlm.score(lists, model=run, weights=out)
     assert str(caught.value) == (
         f"{out}: tuned on a mixture of nn, nn2; found nn; expected the same models; give them, or "
         "tune again"
@@ -102,22 +88,22 @@ def test_a_mixture_goes_into_the_weights_and_is_scored_as_it_was_tuned(
 
 
 def test_weights_are_where_a_tuning_begins_and_not_what_it_ends_with(
-    run: Path, dev: Path, refs: Path
+    run: Path, lists: Path, refs: Path
 ) -> None:
     options = {"refs": refs, "model": run, "folds": 0, "tuned": "c2,nn", "restarts": 3}
-    result = charlm.tune(dev, weight=["nn=.125", "c2=0.5"], **options)  # type: ignore[arg-type]
+    result = charlm.tune(lists, weight=["nn=.125", "c2=0.5"], **options)  # type: ignore[arg-type]
     assert result.weights.values["c2"] == 0.5  # the first sets the scale
     assert result.tuned.restarts == 3
     assert result.ignored == ("words", "oov")
 
 
-def test_a_result_is_json(dev: Path, refs: Path) -> None:
-    found = charlm.tune(dev, refs=refs, folds=0, restarts=0).to_dict()
+def test_a_result_is_json(lists: Path, refs: Path) -> None:
+    found = charlm.tune(lists, refs=refs, folds=0, restarts=0).to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)).keys() == found.keys()
     assert (found["format"], found["n_lists"], found["scorers"]) == ("tsv", 3, {})
 
 
-def test_nothing_that_contradicts_itself_is_begun(dev: Path, refs: Path, tmp_path: Path) -> None:
+def test_nothing_that_contradicts_itself_is_begun(lists: Path, refs: Path, tmp_path: Path) -> None:
     def never(sentences: Sequence[Words]) -> list[list[float]]:
         raise AssertionError
 
@@ -132,13 +118,13 @@ def test_nothing_that_contradicts_itself_is_begun(dev: Path, refs: Path, tmp_pat
         ({"out": refs}, f"{refs}: would be overwritten, but is also read (refs)"),
     ):
         with pytest.raises(charlm.ConfigError) as caught:
-            charlm.tune(dev, scorer=scorer, **{"refs": refs, **options})  # type: ignore[arg-type]
+            charlm.tune(lists, scorer=scorer, **{"refs": refs, **options})  # type: ignore[arg-type]
         assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("option", [{"tuned": "c2,nm"}, {"ranges": ["nm=0:"]}])
 def test_a_feature_that_the_first_list_lacks_is_missed_before_the_others_are_scored(
-    dev: Path, refs: Path, option: dict[str, object]
+    lists: Path, refs: Path, option: dict[str, object]
 ) -> None:
     asked: list[str] = []
 
@@ -148,16 +134,16 @@ def test_a_feature_that_the_first_list_lacks_is_missed_before_the_others_are_sco
 
     own = {"scorer": charlm.FunctionScorer(ones), "at_once": 1}
     with pytest.raises(charlm.ConfigError, match="^weight 'nm': no such feature; this list has c2"):
-        charlm.tune(dev, refs=refs, **own, **option)  # type: ignore[arg-type]
+        charlm.tune(lists, refs=refs, **own, **option)  # type: ignore[arg-type]
     assert asked == ["a b", "a c"]
 
 
 @pytest.mark.parametrize("raw", [True, False])
 def test_words_are_read_as_they_stand_if_they_were_in_the_tuning(
-    run: Path, dev: Path, refs: Path, tmp_path: Path, raw: bool
+    run: Path, lists: Path, refs: Path, tmp_path: Path, raw: bool
 ) -> None:
     weights, test = tmp_path / "weights.json", tmp_path / "test.tsv"
-    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0, raw=raw, split_hyphens=True)
+    charlm.tune(lists, refs=refs, model=run, out=weights, folds=0, raw=raw, split_hyphens=True)
     test.write_text("x\t-1\t[noise] a\nx\t-2\tb-c\n")  # a label that only raw reads
     found = charlm.score(test, model=run, weights=weights)
     assert (found.text.n_noise, found.text.n_unknown) == ((0, 1) if raw else (1, 0))
@@ -167,30 +153,30 @@ def test_words_are_read_as_they_stand_if_they_were_in_the_tuning(
 
 
 def test_raw_beside_weights_that_were_tuned_without_it_is_told(
-    run: Path, dev: Path, refs: Path, tmp_path: Path
+    run: Path, lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     weights = tmp_path / "weights.json"
-    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0, split_hyphens=True)
+    charlm.tune(lists, refs=refs, model=run, out=weights, folds=0, split_hyphens=True)
     options: dict[str, Any] = {"model": run, "weights": weights, "split_hyphens": True}
-    (told,) = charlm.score(dev, **options, raw=True).notices.said_otherwise
+    (told,) = charlm.score(lists, **options, raw=True).notices.said_otherwise
     assert told.startswith("--raw: the weights were tuned on words read under the models' own")
-    assert charlm.score(dev, **options).notices.said_otherwise == []
+    assert charlm.score(lists, **options).notices.said_otherwise == []
     content = json.loads(weights.read_text())
     assert content.pop("raw") is False
     weights.write_text(json.dumps(content))  # by an older charlm, which did not say
-    assert charlm.score(dev, **options, raw=True).notices.said_otherwise == []
+    assert charlm.score(lists, **options, raw=True).notices.said_otherwise == []
 
 
 def test_scores_are_as_unnormalised_as_in_the_tuning(
-    run: Path, dev: Path, refs: Path, tmp_path: Path
+    run: Path, lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     plain, rough = tmp_path / "plain.json", tmp_path / "rough.json"
-    charlm.tune(dev, refs=refs, model=run, out=plain, folds=0)
-    charlm.tune(dev, refs=refs, model=run, out=rough, folds=0, unnormalised=True)
+    charlm.tune(lists, refs=refs, model=run, out=plain, folds=0)
+    charlm.tune(lists, refs=refs, model=run, out=rough, folds=0, unnormalised=True)
     outs: list[list[str]] = [[], [], []]
-    said = charlm.score(dev, model=run, out=outs[0].append, weights=plain, unnormalised=True)
-    found = charlm.score(dev, model=run, out=outs[1].append, weights=rough)
-    charlm.score(dev, model=run, out=outs[2].append, weights=plain)
+    said = charlm.score(lists, model=run, out=outs[0].append, weights=plain, unnormalised=True)
+    found = charlm.score(lists, model=run, out=outs[1].append, weights=rough)
+    charlm.score(lists, model=run, out=outs[2].append, weights=plain)
     assert outs[0] == outs[1] != outs[2]
     untrained, told = said.notices.said_otherwise
     assert told.startswith("--unnormalised: the weights were tuned on normalised scores; drop it")
@@ -199,12 +185,12 @@ def test_scores_are_as_unnormalised_as_in_the_tuning(
 
 
 def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
-    run: Path, dev: Path, refs: Path, tmp_path: Path
+    run: Path, lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     rules, weights = tmp_path / "rules.tsv", tmp_path / "weights.json"
     rules.write_text("h g\tc\n")
     texts = {"map": rules, "split_hyphens": True, "punctuation": "drop"}
-    tuned = charlm.tune(dev, refs=refs, model=run, out=weights, folds=0, **texts)
+    tuned = charlm.tune(lists, refs=refs, model=run, out=weights, folds=0, **texts)
     assert tuned.text.by_rule == {"map": 2}
     rules.unlink()  # the file of weights has them
     test = tmp_path / "test.tsv"
@@ -220,7 +206,7 @@ def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     assert other.text.by_rule == {}
     assert other.weights is not None
     assert other.weights.text == tuned.text_rules != other.text_rules
-    charlm.tune(dev, refs=refs, model=run, out=weights, folds=0)  # none are rules as well
+    charlm.tune(lists, refs=refs, model=run, out=weights, folds=0)  # none are rules as well
     other = charlm.score(test, model=run, weights=weights, lower=True)
     assert other.weights is not None
     assert other.weights.text == NO_RULES != other.text_rules
@@ -234,12 +220,12 @@ def piped(text: str) -> str:
     return f"/dev/fd/{end}"
 
 
-def test_a_map_may_come_through_a_pipe(run: Path, dev: Path, refs: Path, tmp_path: Path) -> None:
+def test_a_map_may_come_through_a_pipe(run: Path, lists: Path, refs: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights.json"
-    tuned = charlm.tune(dev, refs=refs, model=run, map=piped("h g\tc\n"), out=weights, folds=0)
+    tuned = charlm.tune(lists, refs=refs, model=run, map=piped("h g\tc\n"), out=weights, folds=0)
     assert tuned.text.by_rule == {"map": 2}
     assert tuned.text_rules.map == load_weights(weights).text.map == (("h g", "c"),)  # type: ignore[union-attr]
-    scored = charlm.score(dev, model=run, weights=weights, map=piped("h g\tc\n"))
+    scored = charlm.score(lists, model=run, weights=weights, map=piped("h g\tc\n"))
     assert (scored.text.by_rule, scored.text_rules) == ({"map": 2}, tuned.text_rules)
 
 
@@ -255,12 +241,12 @@ def test_features_beside_lists_with_references_may_come_through_a_pipe(
 
 
 def test_weights_keep_how_the_columns_of_lists_are_called(
-    dev: Path, refs: Path, tmp_path: Path
+    lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     weights, columns = tmp_path / "weights.json", "id,am,text"
-    charlm.tune(dev, refs=refs, out=weights, folds=0, columns=columns)
-    told = charlm.score(dev, weights=weights)
-    said = charlm.score(dev, weights=weights, columns=columns)
+    charlm.tune(lists, refs=refs, out=weights, folds=0, columns=columns)
+    told = charlm.score(lists, weights=weights)
+    said = charlm.score(lists, weights=weights, columns=columns)
     assert told.counts == said.counts
     assert told.counts.features == ("am", "words", "oov")
     assert told.notices.said_otherwise == said.notices.said_otherwise == []
@@ -277,10 +263,10 @@ def test_weights_keep_how_the_columns_of_lists_are_called(
     ],
 )
 def test_what_is_said_of_lists_goes_before_what_weights_keep_and_is_told(
-    option: dict[str, str], told: str, dev: Path, refs: Path, tmp_path: Path
+    option: dict[str, str], told: str, lists: Path, refs: Path, tmp_path: Path
 ) -> None:
     weights = tmp_path / "weights.json"
-    charlm.tune(dev, refs=refs, out=weights, folds=0, columns="id,am,text", tuned="am,words")
+    charlm.tune(lists, refs=refs, out=weights, folds=0, columns="id,am,text", tuned="am,words")
     other = tmp_path / "other"
     is_moses = "format" in option
     other.write_text("0 ||| a b ||| am= -1 ||| -1\n" if is_moses else "u\t-1\t7\ta b\n")

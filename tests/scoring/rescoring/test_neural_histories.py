@@ -119,15 +119,13 @@ def test_what_recombination_costs_is_bounded_by_what_the_merged_words_can_differ
     saved_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     # An LSTM cell of this size forgets: the longer the words in common, the smaller the error.
-    run = loaded(saved_run)
+    walker, some = walker_of(loaded(saved_run)), lattices(tmp_path, *range(15))
+    exact = rescored(some, walker)
     worst = {}
     for recombine in (1, 2, 3):
         options = LatticeOptions(weights={"nn": 1.0}, recombine=recombine, beam=0.0)
-        errors = []
-        for lattice in lattices(tmp_path, *range(15)):
-            (merged,) = rescored([lattice], walker_of(run), options=options)
-            (exact,) = rescored([lattice], walker_of(run))
-            errors.append(exact.totals[0] - merged.totals[0])
+        pairs = zip(exact, rescored(some, walker, options=options), strict=True)
+        errors = [one.totals[0] - merged.totals[0] for one, merged in pairs]
         worst[recombine] = max(errors)
         assert min(errors) >= -1e-4  # no path beats the best of all paths
     assert worst[3] <= worst[2] <= worst[1] < 1.0

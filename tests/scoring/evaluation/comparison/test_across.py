@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from charlm.errors import ConfigError, DataError
+from charlm.scoring.evaluation.comparison import across
 from charlm.scoring.evaluation.comparison.across import TableCell, table
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
+from charlm.text.io.lines import MIB
 
 SIGNED = "charlm:0|lm:kn5|train:{train}|vocab:0|data:{data}|split:test|state:sentence"
 
@@ -159,10 +161,13 @@ def test_the_text_for_the_eye_is_sent_back_for_json(tmp_path: Path) -> None:
         table([tmp_path / "a.txt"])
 
 
-def test_a_file_that_unpacks_to_more_than_any_comparison_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_unpacks_to_more_than_any_comparison_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(across, "MOST_BYTES", MIB)
     path = tmp_path / "a.json.gz"
-    path.write_bytes(gzip.compress(b"{" + b" " * (65 << 20), compresslevel=1))
-    with pytest.raises(DataError, match=r"a\.json\.gz: larger than 64 MiB; expected what"):
+    path.write_bytes(gzip.compress(b"{" + b" " * MIB))
+    with pytest.raises(DataError, match=r"a\.json\.gz: larger than 1 MiB; expected what"):
         table(path)
 
 

@@ -220,8 +220,7 @@ def test_a_word_is_chosen_and_a_next_one_taken_by_the_keyboard(opened: Open) -> 
     assert page.locator("#words button").count() == 3
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark")])
 def test_the_page_fits_its_window_in_both_colours(opened: Open, width: int, scheme: str) -> None:
     size = {"width": width, "height": 800}
     page = opened(f"{SENTENCE} {'z' * 90}", viewport=size, color_scheme=scheme).page

@@ -92,7 +92,7 @@ def test_scores_are_those_of_a_sentence_alone(inventory: Inventory, parts: dict[
 
 def test_a_score_depends_on_neither_batch_nor_order_nor_list(inventory: Inventory) -> None:
     model = built(inventory)
-    sentences = drawn_sentences(60, longest=100)  # lengths 0 to 100
+    sentences = drawn_sentences(30, longest=100)  # lengths 0 to 100
     together = [each.log_prob for each in scorer_of(model, inventory).score(sentences)]
     apart = [each.log_prob for each in scorer_of(model, inventory, at_once=7).score(sentences)]
     backwards = [each.log_prob for each in scorer_of(model, inventory).score(sentences[::-1])]

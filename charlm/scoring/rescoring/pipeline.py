@@ -9,7 +9,6 @@ ranked, since a ranking must not depend on later lists.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Protocol
 
 from charlm.errors import ConfigError
 from charlm.nbest.features import FeatureTable, feature_table
@@ -173,12 +172,6 @@ class ListCounts:
         self.texts += scored.texts[: SAMPLE - len(self.texts)]
 
 
-class OnList(Protocol):
-    """Called with each list that was processed."""
-
-    def __call__(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> object: ...
-
-
 @dataclass
 class Pipeline:
     """Scores, weights and counts lists as they come."""
@@ -186,7 +179,6 @@ class Pipeline:
     rescorer: Rescorer
     choose_weights: Callable[[ScoredList], Weights]  # called with the first list
     names: tuple[str, ...]  # of the scores that writers add; the first is `charlm`
-    on_list: OnList | None = None
     own_weights: bool = False  # each list has its own weights
     dedup: Dedup = "none"  # how hypotheses with the same words count together
     # Features that a hypothesis lacks, and others of its list or of the first list have.
@@ -197,8 +189,8 @@ class Pipeline:
     notices: Notices = field(default_factory=Notices)
     _own: tuple[str, ...] = ()  # features of the first list
 
-    def run(self, lists: Iterable[NbestList]) -> Iterator[Rescored]:
-        """Each list, rescored, in order.
+    def run(self, lists: Iterable[NbestList]) -> Iterator[tuple[ScoredList, Rescored]]:
+        """Each list, scored and rescored, in order.
 
         With a memory, a list follows the chosen hypotheses of the earlier lists of its recording,
         which are remembered when the next list is asked for. A recording ends where another begins.
@@ -210,13 +202,13 @@ class Pipeline:
                 self.counts.n_recordings = memory.n_recordings
                 (scored,) = self.rescorer.score([self._whole(nbest)])
                 result = self._finished(scored)
-                yield result
+                yield scored, result
                 memory.remember(scored.texts[result.ranking[0]])
             return
         whole = map(self._whole, lists)
         for batch in in_batches(whole, size=self.at_once, size_of=lambda x: len(x.hypotheses)):
             for scored in self.rescorer.score(batch):
-                yield self._finished(scored)
+                yield scored, self._finished(scored)
 
     def as_it_is(self) -> "Pipeline":
         """A copy that later lists leave alone, but for which words are unknown and for repairs."""
@@ -250,6 +242,4 @@ class Pipeline:
         for words in scored.unknown:  # which they are, of a list that was not refused
             self.rescorer.text.counts.unknown.add(words)
         self.notices.look(scored.nbest)
-        if self.on_list is not None:
-            self.on_list(scored, result, weights=self.weights)
         return result

@@ -37,7 +37,6 @@ from charlm.nbest.weights import Weights, load_weights, parse_weights
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 from charlm.scoring.rescoring.lattices import LatticeLists, lattice_of
 from charlm.scoring.rescoring.pipeline import (
-    OnList,
     Pipeline,
     RecordingMemory,
     Rescorer,
@@ -119,11 +118,11 @@ class ListRun:
         )
         return searched, searched.read(source), scorers
 
-    def pipeline(self, form: Format, scorers: Scorers, *, on_list: OnList) -> Pipeline:
+    def pipeline(self, form: Format, scorers: Scorers) -> Pipeline:
         """The pipeline for the format and the scorers that `open` found."""
         pipeline = pipeline_of(self.options, scorers, form=form, notices=self.notices)
         at_once = 0 if self.options.line_buffered else self.options.at_once
-        return replace(pipeline, on_list=on_list, at_once=at_once)
+        return replace(pipeline, at_once=at_once)
 
     def _source(self, path: str | Path) -> Source:
         options = self.options

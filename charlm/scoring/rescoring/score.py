@@ -5,7 +5,7 @@ Lists are streamed: only what a report needs is kept, and only if a report is as
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -81,13 +81,13 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
         form, found, scorers = run.open(lists, stack=stack)
         _require_several(options, form)
         is_lattice = isinstance(form, LatticeLists)
-        pipeline = run.pipeline(form, scorers, on_list=seen.look)
+        pipeline = run.pipeline(form, scorers)
         if seen.question is not None and (ahead := run.lists_ahead(lists)) is not None:
             seen.question.require_one_of(nbest.id for nbest in ahead)
         elif refs and references is None and not (is_lattice or options.line_buffered):
             found = list(found)
             references = run.references(refs, found)
-        _write(pipeline.run(found), form, options=options)
+        _write(seen.results(pipeline, found), form, options=options)
     rates, found_confidences, n_left_out = None, None, 0
     if refs:
         if references is None:
@@ -126,8 +126,14 @@ class _Seen:
         self._loses_ids = options.layout == "text" and options.out is not None
         self._number = -1  # of the list before, if its id is one
 
-    def look(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> None:
-        """Keep what is needed of a processed list."""
+    def results(self, pipeline: Pipeline, lists: Iterable[NbestList]) -> Iterator[Rescored]:
+        """The lists, rescored, after what is needed of each has been kept."""
+        for scored, result in pipeline.run(lists):
+            assert pipeline.weights is not None  # they have been chosen
+            self._keep(scored, result, weights=pipeline.weights)
+            yield result
+
+    def _keep(self, scored: ScoredList, result: Rescored, *, weights: Weights) -> None:
         if self._keeps:
             kept = scored.nbest.without_layout()
             self.lists.append((kept, Rescored(kept, order=result.order)))

@@ -109,7 +109,8 @@ class Server:
             raise request
         form = format_of(JSONL)
         lists = form.read(replace(self.source, lines=_OneLine(request, name)))
-        pieces = laid_out(self.pipeline.run(lists), form, layout=self.layout)
+        results = (result for _, result in self.pipeline.run(lists))
+        pieces = laid_out(results, form, layout=self.layout)
         answer = "".join(piece.text for piece in pieces).rstrip("\r\n")
         if not answer and request.text.strip(BLANKS):  # of a list that is passed over
             raise DataError(f"{request.place}: found no hypothesis; expected at least one")

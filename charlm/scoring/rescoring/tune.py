@@ -10,7 +10,7 @@ from charlm.nbest.differences import note_differences
 from charlm.nbest.features import FeatureTable, require_known
 from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.format import Format
-from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.references import References
@@ -21,7 +21,7 @@ from charlm.nbest.weights import ListLayout, Weights, rescored
 from charlm.options import keywords, require_one_stdin, several
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
-from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
+from charlm.scoring.rescoring.pipeline import Pipeline
 from charlm.scoring.rescoring.result import TuneResult, history_name, what_was_done
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
@@ -59,12 +59,15 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     scored: list[tuple[NbestList, FeatureTable]] = []
     with ExitStack() as stack:
         form, lists, scorers = run.open(options.lists, stack=stack)
-        pipeline = run.pipeline(form, scorers, on_list=partial(_keep, scored, options=options))
+        pipeline = run.pipeline(form, scorers)
         if references is None and not isinstance(form, LatticeLists):
             lists = list(lists)
             references = run.references(refs, lists)
-        for _ in pipeline.run(lists):
-            pass
+        for each, _ in pipeline.run(lists):
+            if not scored:  # else all lists would be scored for a feature that they lack
+                named = [*options.tuned_names, *parse_ranges(options.ranges)]
+                require_known(named, each.table.names)
+            scored.append((each.nbest.without_layout(), each.table))
     if references is None:
         references = run.references(refs, [nbest for nbest, _ in scored])
     n_lists, scored = len(scored), [each for each in scored if each[0].id in references]
@@ -140,22 +143,3 @@ def _of_lattices(
     assert weights.origin is not None  # they are tuned
     bare = [replace(nbest, hypotheses=()) for nbest in lists]
     return replace(weights, origin=replace(weights.origin, lists=fingerprint(bare, references)))
-
-
-def _keep(
-    kept: list[tuple[NbestList, FeatureTable]],
-    scored: ScoredList,
-    _: Rescored,
-    /,
-    *,
-    options: TuneOptions,
-    weights: Weights,
-) -> None:
-    """Keep a processed list, without what the tuning does not need.
-
-    Raises:
-        ConfigError: the first list lacks a feature that is named; else all would be scored for it.
-    """
-    if not kept:
-        require_known([*options.tuned_names, *parse_ranges(options.ranges)], scored.table.names)
-    kept.append((scored.nbest.without_layout(), scored.table))

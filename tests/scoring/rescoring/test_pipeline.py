@@ -169,7 +169,7 @@ def test_a_list_follows_the_winners_of_its_recording_and_no_other() -> None:
         listed("e", id="y-1"),
         listed("f", id="x-3"),
     ]
-    assert [result.best.words for result in pipeline.run(lists)][0] == ("b", "c")
+    assert [result.best.words for _, result in pipeline.run(lists)][0] == ("b", "c")
     assert scorer.followed == [None, ("b c",), None, None]
     assert pipeline.counts.n_recordings == 3
 
@@ -177,16 +177,8 @@ def test_a_list_follows_the_winners_of_its_recording_and_no_other() -> None:
 def test_without_a_memory_lists_are_scored_together() -> None:
     scorer = Remembering()
     pipeline = a_pipeline(scorer, at_once=3)
-    assert (
-        len(
-            list(
-                pipeline.run(
-                    [listed("a", "b", id="x-1"), listed("d", id="x-2"), listed("e", id="x-3")]
-                )
-            )
-        )
-        == 3
-    )
+    lists = [listed("a", "b", id="x-1"), listed("d", id="x-2"), listed("e", id="x-3")]
+    assert len(list(pipeline.run(lists))) == 3
     assert scorer.followed == [None, None]
     assert pipeline.counts.n_recordings == 0
 
@@ -210,13 +202,9 @@ def test_hypotheses_that_lost_marks_are_counted() -> None:
 def test_a_feature_that_some_hypotheses_lack_is_filled_in_where_it_may_be_missing() -> None:
     features = [{"am": -1.0, "lm": -4.0}, {"am": -2.0}, {"am": -3.0, "lm": -9.0}]
     nbest = NbestList("u", tuple(Hypothesis(("a",), each, "f:1") for each in features))
-    found = []
     pipeline = a_pipeline(Remembering(), allow_missing=True)
-    pipeline.on_list = lambda scored, _, *, weights: found.append(
-        scored.table.take(["lm"]).values_HF.tolist()
-    )
-    list(pipeline.run([nbest]))
-    assert found == [[[-4.0], [-9.0], [-9.0]]]
+    ((scored, _),) = pipeline.run([nbest])
+    assert scored.table.take(["lm"]).values_HF.tolist() == [[-4.0], [-9.0], [-9.0]]
     assert pipeline.notices.filled == {Filling("lm", "missing", WORST): 1}
     with pytest.raises(DataError, match="no feature 'lm'.*; --allow-missing takes the worst of th"):
         list(a_pipeline(Remembering()).run([nbest]))
@@ -226,7 +214,8 @@ def test_the_same_words_count_together_where_they_are_to() -> None:
     # Each text scores its words and 1 for its end, so that the totals are 2, 3, 2, 2.
     lists = [listed("a", "b c", "a", "d", id="u"), listed("a", "b", "a", id="v")]
     plain, by_sum = (
-        list(a_pipeline(Remembering(), dedup=how).run(lists)) for how in ("none", "sum")
+        [result for _, result in a_pipeline(Remembering(), dedup=how).run(lists)]
+        for how in ("none", "sum")
     )
     assert [each.ranking for each in plain] == [(1, 0, 2, 3), (0, 1, 2)]
     assert [each.ranking for each in by_sum] == [(1, 0, 2, 3), (0, 2, 1)]
@@ -281,6 +270,6 @@ def test_without_scorers_a_lists_own_features_rank_it_or_else_its_order() -> Non
     for weights in ({"am": 1.0}, {}):
         rescorer = Rescorer([], text=HypothesisText(None))
         pipeline = Pipeline(rescorer, lambda scored, values=weights: Weights(values), ())
-        (result,) = pipeline.run([nbest])
+        ((_, result),) = pipeline.run([nbest])
         found.append((result.ranking, result.totals, result.scores, result.models))
     assert found == [((2, 0, 1), (-3.0, -3.0, -1.0), (), {}), ((0, 1, 2), (), (), {})]

@@ -9,7 +9,7 @@ word may be one that both hypotheses have, since a different word before it may 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from math import log
@@ -20,7 +20,6 @@ from charlm.errors import ConfigError, DataError
 from charlm.json_results import JsonResult
 from charlm.nbest.features import FeatureTable, Floats, weighted
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.weights import Weights
 from charlm.scoring.rescoring.pipeline import ScoredList
 from charlm.text.corpus.tokens import END_WORD
@@ -135,15 +134,8 @@ def explain(
     chosen = sorted((rank - 1 for rank in ranks), key=lambda i: (-totals[i], ties.index(i)))
     features = _feature_rows(table, weights_F, chosen=chosen, without=names)
     start = sum(row.difference for row in features)
-    rows = _word_rows(
-        [scored.texts[index] for index in chosen],
-        {
-            name: [own[index] for index in chosen]
-            for name, own in zip(names, scored.scores, strict=True)
-        },
-        weights=[float(weights_F[table.names.index(name)]) for name in names],
-        start=start,
-    )
+    own_weights = [float(weights_F[table.names.index(name)]) for name in names]
+    rows = _word_rows(scored, chosen, weights=own_weights, start=start)
     winner, other = chosen
     return Explanation(
         scored.nbest.id,
@@ -181,49 +173,41 @@ def _feature_rows(
 
 
 def _word_rows(
-    texts: Sequence[Sequence[str]],
-    scores: Mapping[str, Sequence[WordLogProbs]],
-    *,
-    weights: Sequence[float],
-    start: float,
+    scored: ScoredList, chosen: Sequence[int], *, weights: Sequence[float], start: float
 ) -> tuple[WordRow, ...]:
     """The aligned words of both, with the difference that adds up from `start`."""
-    for name, pair in scores.items():
-        for text, score in zip(texts, pair, strict=True):
-            if len(score.log_probs) != len(text) + 1:
-                raise ValueError(f"{name}: {len(score.log_probs)} scores for {len(text)} words")
-    first, second = texts
+    first, second = (scored.texts[index] for index in chosen)
     rows: list[WordRow] = []
     so_far = start
     for places in [*_aligned(first, second), (len(first), len(second))]:
-        words = _word(first, places[0]), _word(second, places[1])
-        winners = tuple(_log10_prob(pair[0], places[0]) for pair in scores.values())
-        others = tuple(_log10_prob(pair[1], places[1]) for pair in scores.values())
-        known = (
-            tuple(_is_known(pair[0], places[0]) for pair in scores.values()),
-            tuple(_is_known(pair[1], places[1]) for pair in scores.values()),
+        (winner, winners, winner_known), (other, others, other_known) = (
+            _side(scored, *pair) for pair in zip(chosen, places, strict=True)
         )
         parts = zip(weights, winners, others, strict=True)
-        difference = sum(weight * (one - other) for weight, one, other in parts)
+        difference = sum(weight * (one - two) for weight, one, two in parts)
         so_far += difference
-        rows.append(WordRow(*words, winners, others, *known, difference, so_far, decided=False))
+        known = winner_known, other_known
+        rows.append(WordRow(winner, other, winners, others, *known, difference, so_far, False))
     most = max(rows, key=lambda row: row.difference)
     if so_far > 0 and most.difference > start:
         rows[rows.index(most)] = replace(most, decided=True)
     return tuple(rows)
 
 
-def _word(text: Sequence[str], place: int | None) -> str:
-    return GAP if place is None else (*text, END_WORD)[place]
+def _side(
+    scored: ScoredList, index: int, place: int | None
+) -> tuple[str, tuple[float, ...], tuple[bool, ...]]:
+    """A word of a hypothesis, its log10 probabilities, and which scorers know it; None is a gap.
 
-
-def _log10_prob(score: WordLogProbs, place: int | None) -> float:
-    return 0.0 if place is None else float(score.log_probs[place]) / log(10)
-
-
-def _is_known(score: WordLogProbs, place: int | None) -> bool:
-    """Whether a word is known; the end and the gaps count as known."""
-    return place is None or place == len(score.known) or bool(score.known[place])
+    The end and a gap count as known.
+    """
+    text, scores = scored.texts[index], [own[index] for own in scored.scores]
+    if place is None:
+        return GAP, (0.0,) * len(scores), (True,) * len(scores)
+    is_end = place == len(text)
+    log10_probs = tuple(float(each.log_probs[place]) / log(10) for each in scores)
+    known = tuple(is_end or bool(each.known[place]) for each in scores)
+    return END_WORD if is_end else text[place], log10_probs, known
 
 
 def _aligned(first: Sequence[str], second: Sequence[str]) -> list[tuple[int | None, int | None]]:

@@ -170,8 +170,6 @@ def test_texts_are_shown_as_the_scorers_read_them() -> None:
     assert found.winner_rank == 2
     assert [row.winner for row in found.words if row.winner] == ["no", "</s>"]
     assert [row.other for row in found.words] == ["do", "n't", "</s>"]
-    with pytest.raises(ValueError, match="nn: 3 scores for 1 words"):
-        explain(scored_list(nbest, pair, "a", "c"), (1, 2), names=("nn",), weights=weights)
 
 
 def test_the_table_shows_features_words_sums_and_the_deciding_word() -> None:

@@ -40,7 +40,8 @@ class MixedModel(StatefulModel):
                     f"{min(lacking)!r:.60} among them; expected the same words of all; estimate an "
                     "n-gram model with --vocab RUN"
                 )
-            if _speller_of(other) != _speller_of(first):
+            spellers = {each.speller and each.speller.sha256 for each in (first, other)}
+            if len(spellers) > 1:
                 raise ConfigError(
                     f"models: the first and number {number} have not the same speller; expected "
                     "the same of all, or none"
@@ -51,10 +52,6 @@ class MixedModel(StatefulModel):
 
     def __repr__(self) -> str:
         return f"<charlm mixture of {self._n_models} models, {len(self.words)} words>"
-
-
-def _speller_of(model: StatefulModel) -> str | None:
-    return model.speller.sha256 if model.speller else None
 
 
 class _MixedSteps:

@@ -124,13 +124,16 @@ def test_context_that_is_none_or_does_harm_is_named(
     assert advice.advice_on(replace(alone, by_sentence=by_sentence)) == []
 
 
-def scored_and_tuned(folder: Path, rows: str, *, references: str) -> Iterator[RescoringResult]:
+def scored_and_tuned(
+    folder: Path, rows: str, *, references: str, metric: Any = "wer"
+) -> Iterator[RescoringResult]:
     """What both commands say of a table that ranks by `am`."""
     lists, refs = folder / "lists.tsv", folder / "refs"
     lists.write_text(f"id\tam\ttext\n{rows}")
     refs.write_text(references)
-    yield charlm.score(lists, refs=refs, weight=["am=1"])
-    yield charlm.tune(lists, refs=refs, weight=["am=1"], folds=0)
+    options: dict[str, Any] = {"refs": refs, "weight": ["am=1"], "metric": metric}
+    yield charlm.score(lists, **options)
+    yield charlm.tune(lists, folds=0, **options)
 
 
 @pytest.mark.parametrize(
@@ -199,20 +202,15 @@ def test_single_words_of_which_half_are_wrong_are_not_in_another_order(tmp_path:
 
 
 def test_words_that_only_look_like_those_of_the_references_are_counted(tmp_path: Path) -> None:
-    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
-    lists.write_text(
-        "id\tam\ttext\na\t-1\tit\u2019s a cafe\u0301 the\na\t-2\tis\n"
-        "b\t-1\tb\xadb ka\u02bba \u0643\nb\t-2\tx\n"
-    )
-    refs.write_text("a it's a caf\xe9 The\nb bb ka'a \u06a9\n")
-    asked = {"refs": refs, "weight": ["am=1"]}
-    for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
-        told = [each for each in advice.advice_on(result) if "Unicode form" in each]
-        assert [each[: each.index(" differ")] for each in told] == [
-            "5 words of the first hypotheses"
-        ]
-    refs.write_text("a it\u2019s a cafe\u0301\nb b\xadb ka\u02bba \u0643\n")
-    assert charlm.score(lists, refs=refs).notices.n_in_other_characters == 0
+    rows = "a\t-1\tit\u2019s a cafe\u0301 the\na\t-2\tis\n"
+    rows += "b\t-1\tb\xadb ka\u02bba \u0643\nb\t-2\tx\n"
+    references = "a it's a caf\xe9 The\nb bb ka'a \u06a9\n"
+    for result in scored_and_tuned(tmp_path, rows, references=references):
+        (told,) = [each for each in advice.advice_on(result) if "Unicode form" in each]
+        assert told.startswith("5 words of the first hypotheses differ")
+    alike = "a it\u2019s a cafe\u0301\nb b\xadb ka\u02bba \u0643\n"
+    for result in scored_and_tuned(tmp_path, rows, references=alike):
+        assert result.notices.n_in_other_characters == 0
 
 
 @pytest.mark.parametrize("piece", ["be@@ d", "be\uffed d", "be \uffedd", "\u2581be d"])
@@ -236,12 +234,9 @@ def test_one_word_that_ends_like_a_piece_says_nothing_of_the_rates(tmp_path: Pat
 def test_references_without_blanks_are_told_unless_letters_are_counted(
     tmp_path: Path, phrase: str
 ) -> None:
-    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
-    lists.write_text(f"id\tam\ttext\na\t-1\t{phrase}\na\t-2\t{phrase[1:]}\n")
-    refs.write_text(f"a {phrase}\n")
+    rows, references = f"a\t-1\t{phrase}\na\t-2\t{phrase[1:]}\n", f"a {phrase}\n"
     for metric, other in (("wer", "cer"), ("bleu", "bleu-zh"), ("cer", ""), ("bleu-zh", "")):
-        asked = {"refs": refs, "weight": ["am=1"], "metric": metric}
-        for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+        for result in scored_and_tuned(tmp_path, rows, references=references, metric=metric):
             told = [each for each in advice.advice_on(result) if each.startswith("100% of the ref")]
             assert [f"--metric {other}" in each for each in told] == [True] * bool(other)
 

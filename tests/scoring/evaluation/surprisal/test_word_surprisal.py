@@ -15,8 +15,6 @@ from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.surprisal_table import SurprisalTable
 from charlm.text.perplexity.perplexity import ScoredSentence
 
-Measure = Callable[..., SurprisalTable]
-
 ODD = [
     "a.",
     "B",
@@ -34,12 +32,8 @@ ODD = [
 lines = st.lists(st.lists(st.sampled_from(ODD), max_size=5).map(" ".join), min_size=1, max_size=5)
 
 
-@pytest.fixture
-def measure() -> Measure:
-    def found(text: Path | str, *models: Path, **options: object) -> SurprisalTable:
-        return charlm.surprisal(text, model=models, device="cpu", **options)  # type: ignore[arg-type]
-
-    return found
+def measure(text: Path | str, *models: Path, **options: object) -> SurprisalTable:
+    return charlm.surprisal(text, model=models, device="cpu", **options)  # type: ignore[arg-type]
 
 
 def text_of(tmp_path: Path, *rows: str, name: str = "text.txt") -> Path:
@@ -58,7 +52,7 @@ def totals(table: SurprisalTable, model: int = 0) -> list[float]:
 
 
 def test_the_length_of_a_word_is_the_same_in_every_unicode_form(
-    cutting_run: Path, tmp_path: Path, measure: Measure
+    cutting_run: Path, tmp_path: Path
 ) -> None:
     table = measure(text_of(tmp_path, "\xe9te\u0301 e\u0301t\xe9"), cutting_run)
     assert [row[table.header.index("length")] for row in table.rows()] == [3, 3]
@@ -74,7 +68,7 @@ def test_the_length_of_a_word_is_the_same_in_every_unicode_form(
 @given(rows=lines)
 @pytest.mark.parametrize(("context", "state"), [("none", "sentence"), ("document", "carried")])
 def test_words_and_ends_sum_to_what_eval_gives(
-    cutting_run: Path, tmp_path: Path, measure: Measure, context: str, state: str, rows: list[str]
+    cutting_run: Path, tmp_path: Path, context: str, state: str, rows: list[str]
 ) -> None:
     path = text_of(tmp_path, *rows)
     heard: list[ScoredSentence] = []
@@ -93,7 +87,7 @@ def test_words_and_ends_sum_to_what_eval_gives(
 
 
 def test_entropies_are_those_of_the_distributions(
-    run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+    run: Path, tmp_path: Path, arpa_of: Callable[[Path], Path]
 ) -> None:
     arpa = arpa_of(run)
     table = measure(text_of(tmp_path, "a b zz"), run, lm=[arpa], entropy=True)
@@ -109,7 +103,7 @@ def test_entropies_are_those_of_the_distributions(
 
 @pytest.mark.parametrize("context", ["none", "document"])
 def test_entropies_come_in_the_pass_that_gives_the_surprisals(
-    run: Path, tmp_path: Path, measure: Measure, shapes: list[tuple[int, int]], context: str
+    run: Path, tmp_path: Path, shapes: list[tuple[int, int]], context: str
 ) -> None:
     text = text_of(tmp_path, "a b zz", "", "c", "b a b a b a")
     plain = measure(text, run, context=context)
@@ -120,7 +114,7 @@ def test_entropies_come_in_the_pass_that_gives_the_surprisals(
 
 
 def test_entropies_of_sentences_read_side_by_side_are_those_of_each_alone(
-    run: Path, tmp_path: Path, measure: Measure
+    run: Path, tmp_path: Path
 ) -> None:
     lines = ["b a b a b a", "c", "a b zz"]
     together = measure(text_of(tmp_path, *lines), run, entropy=True)
@@ -132,7 +126,7 @@ def test_entropies_of_sentences_read_side_by_side_are_those_of_each_alone(
 
 
 def test_models_of_the_same_words_share_what_is_not_their_own(
-    run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+    run: Path, tmp_path: Path, arpa_of: Callable[[Path], Path]
 ) -> None:
     arpa = arpa_of(run)
     table = measure(text_of(tmp_path, "a zz"), run, lm=[arpa], previous=1)
@@ -152,14 +146,14 @@ def test_models_of_the_same_words_share_what_is_not_their_own(
 
 
 def test_models_of_other_words_have_columns_of_their_own(
-    run: Path, tiny_run: Path, tmp_path: Path, measure: Measure
+    run: Path, tiny_run: Path, tmp_path: Path
 ) -> None:
     table = measure(text_of(tmp_path, "a cat"), run, tiny_run)
     assert table.header[3:6] == ("tokens_run-random", "tokens_tiny", "known_run-random")
     assert [row[5:7] for row in table.rows()] == [(True, True), (False, True)]
 
 
-def test_zipf_by_hand(corpus_dir: Path, tiny_run: Path, tmp_path: Path, measure: Measure) -> None:
+def test_zipf_by_hand(corpus_dir: Path, tiny_run: Path, tmp_path: Path) -> None:
     inventory = charlm.load(tiny_run, device="cpu")._run.inventory
     table = measure(text_of(tmp_path, "cat zebra"), tiny_run)
     n_tokens = len((corpus_dir / "train.txt").read_text().split())
@@ -171,7 +165,7 @@ def test_zipf_by_hand(corpus_dir: Path, tiny_run: Path, tmp_path: Path, measure:
 
 
 def test_a_word_of_several_tokens_is_as_rare_as_the_rarest_and_as_open_as_its_beginning(
-    cutting_run: Path, tmp_path: Path, measure: Measure
+    cutting_run: Path, tmp_path: Path
 ) -> None:
     table = measure(text_of(tmp_path, "a. <unk>"), cutting_run, entropy=True)
     first, unknown = table.items[0].by_model[0].words
@@ -184,9 +178,7 @@ def test_a_word_of_several_tokens_is_as_rare_as_the_rarest_and_as_open_as_its_be
     assert first.entropy == pytest.approx(entropy, abs=1e-5)
 
 
-def test_a_context_of_its_own_for_each_value_of_a_column(
-    run: Path, tmp_path: Path, measure: Measure
-) -> None:
+def test_a_context_of_its_own_for_each_value_of_a_column(run: Path, tmp_path: Path) -> None:
     rows = [("a b", "x"), ("c d", "y"), ("b", "x"), ("h", "y")]
     table = text_of(tmp_path, "text\tstory", *map("\t".join, rows), name="a.tsv")
     by_story = totals(measure(table, run, context="story"))
@@ -198,7 +190,7 @@ def test_a_context_of_its_own_for_each_value_of_a_column(
 
 
 def test_a_document_begins_anew_with_each_file_also_with_one_that_is_given_twice(
-    run: Path, tmp_path: Path, measure: Measure
+    run: Path, tmp_path: Path
 ) -> None:
     text, empty = text_of(tmp_path, "a b", "c d"), text_of(tmp_path, name="empty.txt")
     once = totals(measure(text, run, context="document"))
@@ -207,7 +199,7 @@ def test_a_document_begins_anew_with_each_file_also_with_one_that_is_given_twice
 
 
 def test_an_open_vocabulary_spells_what_is_unknown(
-    spelled_run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+    spelled_run: Path, tmp_path: Path, arpa_of: Callable[[Path], Path]
 ) -> None:
     arpa = arpa_of(spelled_run)
     path = text_of(tmp_path, "a zz <unk>")
@@ -229,7 +221,7 @@ def test_an_open_vocabulary_spells_what_is_unknown(
 
 
 def test_what_there_is_to_mind_is_noted(
-    run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+    run: Path, tmp_path: Path, arpa_of: Callable[[Path], Path]
 ) -> None:
     notes = measure(text_of(tmp_path, "zz a zz <unk>"), run).notes
     assert notes[0].startswith("run-random: 3 of 4 words (75.0%) are unknown: their surprisal is")
@@ -240,13 +232,11 @@ def test_what_there_is_to_mind_is_noted(
     assert note == "kn is an n-gram model: every sentence starts anew"
 
 
-def test_a_run_for_sentences_needs_no_note(
-    sentence_run: Path, tmp_path: Path, measure: Measure
-) -> None:
+def test_a_run_for_sentences_needs_no_note(sentence_run: Path, tmp_path: Path) -> None:
     assert measure(text_of(tmp_path, "a b"), sentence_run).notes == ()
 
 
-def test_what_has_no_probability_is_missing_and_no_nan(tmp_path: Path, measure: Measure) -> None:
+def test_what_has_no_probability_is_missing_and_no_nan(tmp_path: Path) -> None:
     arpa = tmp_path / "a.arpa"
     arpa.write_text("\\data\\\nngram 1=3\n\n\\1-grams:\n-1 <s>\n-1 </s>\n-1 a\n\n\\end\\\n")
     table = measure(text_of(tmp_path, "a b"), lm=[arpa], entropy=True)
@@ -256,22 +246,20 @@ def test_what_has_no_probability_is_missing_and_no_nan(tmp_path: Path, measure: 
     assert table.notes[-1] == "a: 1 words have no probability at all: NA"
 
 
-def test_names_that_are_ours_are_left_to_us(run: Path, tmp_path: Path, measure: Measure) -> None:
+def test_names_that_are_ours_are_left_to_us(run: Path, tmp_path: Path) -> None:
     table = measure(text_of(tmp_path, "item,text", "x,a", name="a.csv"), run)
     assert table.header[:4] == ("item", "given_item", "position", "word")
     assert next(table.rows())[:4] == (1, "x", 1, "a")
     assert table.notes[0] == "column 'item' is called 'given_item' here"
 
 
-def test_a_name_that_we_give_is_no_other_columns(
-    run: Path, tmp_path: Path, measure: Measure
-) -> None:
+def test_a_name_that_we_give_is_no_other_columns(run: Path, tmp_path: Path) -> None:
     table = measure(text_of(tmp_path, "given_item,item,text", "x,y,a", name="a.csv"), run)
     assert table.header[:3] == ("item", "given_item", "given_given_item")
     assert next(table.rows())[:3] == (1, "x", "y")
 
 
-def test_items_without_words_are_counted(run: Path, tmp_path: Path, measure: Measure) -> None:
+def test_items_without_words_are_counted(run: Path, tmp_path: Path) -> None:
     path = text_of(tmp_path, "n,text", "1,a", "2,", '3,"  "', "4,b", name="a.csv")
     table = measure(path, run)
     assert [row[0] for row in table.rows()] == [1, 4]
@@ -279,7 +267,7 @@ def test_items_without_words_are_counted(run: Path, tmp_path: Path, measure: Mea
 
 
 def test_models_of_one_name_are_told_apart_by_their_folders(
-    run: Path, arpa: Path, tmp_path: Path, measure: Measure
+    run: Path, arpa: Path, tmp_path: Path
 ) -> None:
     runs = [tmp_path / "cs" / "small", tmp_path / "en" / "small"]
     for path in runs:
@@ -291,14 +279,12 @@ def test_models_of_one_name_are_told_apart_by_their_folders(
     assert measure(text, runs[1], lm=arpa).models == ("small", "small.arpa")
 
 
-def test_each_model_stands_once(run: Path, tmp_path: Path, measure: Measure) -> None:
+def test_each_model_stands_once(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="run-random: stands twice; expected each model once"):
         measure(text_of(tmp_path, "a"), run, run)
 
 
-def test_a_broken_model_is_one_line(
-    saved_run: Callable[..., Path], tmp_path: Path, measure: Measure
-) -> None:
+def test_a_broken_model_is_one_line(saved_run: Callable[..., Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the model is broken: log probabilities are NaN or inf"):
         measure(text_of(tmp_path, "b"), saved_run("beyond"))
 
@@ -311,7 +297,7 @@ def test_a_broken_model_is_one_line(
     ],
 )
 def test_options_that_make_no_sense(
-    run: Path, tmp_path: Path, measure: Measure, options: dict[str, object], message: str
+    run: Path, tmp_path: Path, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         measure(text_of(tmp_path, "a"), run, **options)
@@ -319,7 +305,7 @@ def test_options_that_make_no_sense(
 
 @pytest.mark.parametrize(("context", "state"), [("none", "sentence"), ("document", "carried")])
 def test_adapted_surprisals_are_those_of_eval_and_every_document_begins_anew(
-    measure: Measure, run: Path, tmp_path: Path, context: str, state: str
+    run: Path, tmp_path: Path, context: str, state: str
 ) -> None:
     text = text_of(tmp_path, "a b c", "a b c a b", "d", "a b c")
     options = {"adapt": "both", "adapt_rates": "segment=4,rate=1,theta=0,lambda=0.3"}
@@ -341,7 +327,7 @@ def test_adapted_surprisals_are_those_of_eval_and_every_document_begins_anew(
     assert totals(both)[:4] == totals(both)[4:]
 
 
-def test_what_does_not_adapt_is_refused(measure: Measure, run: Path, tmp_path: Path) -> None:
+def test_what_does_not_adapt_is_refused(run: Path, tmp_path: Path) -> None:
     text = text_of(tmp_path, "a")
     with pytest.raises(ConfigError, match="--adapt: found --entropy, .*; leave either out"):
         measure(text, run, adapt="cache", entropy=True)

@@ -1,8 +1,10 @@
 """Runs on disk as a training leaves them, of models that were filled instead of trained."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -91,6 +93,22 @@ def text(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "a.txt"
     path.write_text(request.module.TEXT)
     return path
+
+
+@pytest.fixture(scope="session")
+def fields() -> Callable[[str], list[Any]]:
+    """Gives the fields of a text and its line ends; numbers are compared as numbers."""
+
+    def found(text: str) -> list[Any]:
+        results: list[Any] = []
+        for field in re.findall(r"\n|[^\s,]+", text):
+            try:
+                results.append(pytest.approx(float(field), abs=1e-4))
+            except ValueError:
+                results.append(field)
+        return results
+
+    return found
 
 
 @pytest.fixture

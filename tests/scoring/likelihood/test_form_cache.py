@@ -86,15 +86,6 @@ def test_what_is_kept_outlasts_the_growth_of_the_table(
     torch.testing.assert_close(cache.vectors(cache.ids(WORDS)), expected, rtol=0, atol=1e-5)
 
 
-def test_each_spelling_is_encoded_once_where_there_is_room(
-    model: LanguageModel, inventory: Inventory, n_encoded: list[int]
-) -> None:
-    cache = FormCache(model, inventory, oov_input="spelling")
-    for _ in range(3):
-        cache.vectors(cache.ids(WORDS))
-    assert sum(n_encoded) == len(set(WORDS))
-
-
 def test_the_most_frequent_words_stay_where_there_is_little_room(
     model: LanguageModel, inventory: Inventory, n_encoded: list[int]
 ) -> None:

@@ -122,6 +122,7 @@ def test_lists_and_lattices_come_out_as_from_one_process(
     layout: str,
     options: dict[str, Any],
     texts: dict[str, str],
+    fields: Callable[[str], list[Any]],
     run: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -137,17 +138,6 @@ def test_lists_and_lattices_come_out_as_from_one_process(
     assert several.lattices == one.lattices
     is_searched_alone = layout == "kaldi-lattice" and "context" in options
     assert (pools[0].n_rounds == 0) == is_searched_alone
-
-
-def fields(text: str) -> list[Any]:
-    """The fields of a line; numbers are compared as numbers."""
-    found: list[Any] = []
-    for field in text.replace(",", " ").split():
-        try:
-            found.append(pytest.approx(float(field), abs=1e-4))
-        except ValueError:
-            found.append(field)
-    return found
 
 
 def test_a_scorer_of_the_callers_is_in_one_process(run: Path, tmp_path: Path) -> None:

@@ -126,11 +126,6 @@ def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
         ({"samples": 99}, "--samples 99: expected 100 or more"),
         ({"block": 0}, "--block 0: expected 1 or more"),
         (
-            {"prune": "0,x"},
-            "--prune '0,x': expected counts from unigrams on, as 0,0,1; SRILM's -prune T is "
-            "charlm ngram --entropy-prune T",
-        ),
-        (
             {"prune": "1"},
             "--prune 1: would leave out words of the vocabulary; expected 0 for unigrams, as 0,0,1",
         ),

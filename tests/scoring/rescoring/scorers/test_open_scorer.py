@@ -57,17 +57,13 @@ def vocabulary() -> OpenVocabulary:
 
 def test_unknown_words_get_their_spelling_and_others_nothing(vocabulary: OpenVocabulary) -> None:
     scorer = OpenScorer(Halves("a", "bb"), vocabulary)
-    ((log_probs, known), empty) = scorer.score([["a", "ab", "<unk>", "<unk>:b"], []])
+    text = ["a", "ab", "<unk>", "<unk>:b", "<unk>:<unk>"]
+    ((log_probs, known), empty) = scorer.score([text, []])
     ab, b = vocabulary.log_probs(["ab", "b"])
-    expected = np.log(0.5) + np.array([0.0, ab, 0.0, b, 0.0])
+    expected = np.log(0.5) + np.array([0.0, ab, 0.0, b, 0.0, 0.0])
     assert log_probs == pytest.approx(expected)
-    assert known.tolist() == [True, False, False, False]
+    assert known.tolist() == [True, False, False, False, False]
     assert empty.log_prob == pytest.approx(np.log(0.5))
-
-
-def test_unk_spelled_as_unk_has_no_spelling(vocabulary: OpenVocabulary) -> None:
-    (score,) = OpenScorer(Halves("a", "bb"), vocabulary).score([["<unk>:<unk>"]])
-    assert score.log_probs == pytest.approx(np.log(0.5))
 
 
 def test_what_a_scorer_keeps_stays_its_own(vocabulary: OpenVocabulary) -> None:

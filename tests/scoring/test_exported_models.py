@@ -114,9 +114,7 @@ def number(cell: str) -> float:
         return float(sum(cell.encode()))
 
 
-def test_neighbours_are_those_of_the_run(
-    models: tuple[charlm.Model, charlm.ExportedModel],
-) -> None:
+def test_neighbours_are_those_of_the_run(models: tuple[charlm.Model, charlm.ExportedModel]) -> None:
     run, exported = models
     for word in ("cat", "catz", "<unk>:cat"):
         ours, theirs = exported.neighbours(word, k=5), run.neighbours(word, k=5)

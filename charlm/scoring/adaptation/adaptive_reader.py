@@ -145,9 +145,6 @@ class AdaptiveReader:
         h_NH, nll_N = h_NH.detach(), nll_N.detach()
         if self.adaptation.mode in ("cache", "both"):
             nll_N, self.remembered = with_cache(
-                nll_N,
-                Positions(h_NH, words),
-                before=self.remembered,
-                rates=self.adaptation.rates,
+                nll_N, Positions(h_NH, words), before=self.remembered, rates=self.adaptation.rates
             )
         return nll_N, detached(state)

@@ -25,14 +25,7 @@ from charlm.model.build import PARTS
 from charlm.model.contract import Context, Encoder, Output, state_leaves, with_leaves
 from charlm.model.forms import Forms
 from charlm.model.outputs.vocabulary import VocabularyVectors
-from charlm.run.exported_folder import (
-    ENCODE,
-    HASHED,
-    STEP,
-    ExportedInfo,
-    ExportPrecision,
-    Leaf,
-)
+from charlm.run.exported_folder import ENCODE, HASHED, STEP, ExportedInfo, ExportPrecision, Leaf
 from charlm.run.folder import EXPORT, VOCABULARY
 from charlm.run.onnx_model import N_EDGES, OnnxModel, form_inputs, missing_package
 from charlm.run.stored_weights import LoadedRun, load_run

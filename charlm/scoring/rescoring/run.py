@@ -36,12 +36,7 @@ from charlm.nbest.scorer import Scorer
 from charlm.nbest.weights import Weights, load_weights, parse_weights
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 from charlm.scoring.rescoring.lattices import LatticeLists, lattice_of
-from charlm.scoring.rescoring.pipeline import (
-    Pipeline,
-    RecordingMemory,
-    Rescorer,
-    ScoredList,
-)
+from charlm.scoring.rescoring.pipeline import Pipeline, RecordingMemory, Rescorer, ScoredList
 from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
 from charlm.text.corpus.normalisation import NO_RULES

@@ -82,9 +82,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     if options.out is not None:
         weights.save(options.out)
     return TuneResult(
-        **done,
-        tuned=replace(tuned, weights=weights),
-        n_without_reference=n_lists - len(scored),
+        **done, tuned=replace(tuned, weights=weights), n_without_reference=n_lists - len(scored)
     )
 
 

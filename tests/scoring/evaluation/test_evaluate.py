@@ -181,12 +181,7 @@ def test_raw_text_read_by_options_has_the_figures_of_text_prepared_by_hand(
     assert raw.advice == raw.to_dict()["advice"]
     assert raw.advice.endswith("known by --lower --punctuation drop: A, > a, (D) > d, E! > e")
     read = evaluated(
-        run,
-        text,
-        lower=True,
-        punctuation="drop",
-        split_hyphens=True,
-        map={"it's": "e 's"},
+        run, text, lower=True, punctuation="drop", split_hyphens=True, map={"it's": "e 's"}
     )
     text.write_text("a b c\nd e 's e zz\n")
     by_hand = evaluated(run, text)

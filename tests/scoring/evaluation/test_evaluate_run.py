@@ -17,8 +17,7 @@ def evaluated(run: Path, *paths: Path, **options: Any) -> list[Evaluation]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "rates"),
-    [("dynamic", "rate=0"), ("cache", "lambda=0"), ("both", "rate=0,lambda=0")],
+    ("mode", "rates"), [("dynamic", "rate=0"), ("cache", "lambda=0"), ("both", "rate=0,lambda=0")]
 )
 def test_rates_of_zero_change_no_bit(run: Path, text: Path, mode: str, rates: str) -> None:
     sentences: dict[str, list[ScoredSentence]] = {"none": [], mode: []}

@@ -37,11 +37,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         (["run", "lm"], {}, f"run: {NO_TEXT}"),
         (["x", "lm"], {}, "lm: a model, and no text to score; expected --text FILE"),
         (["lm", "lm"], {"weights": ".5,.5"}, f"lm: {NO_TEXT}"),
-        (
-            ["lm", "lm"],
-            {"arpa": "both"},
-            f"lm: {NO_TEXT}, or --weights beside --arpa",
-        ),
+        (["lm", "lm"], {"arpa": "both"}, f"lm: {NO_TEXT}, or --weights beside --arpa"),
         (
             ["lm", "lm"],
             {"arpa": "both", "weights": ".5,.5", "out": "scores"},
@@ -74,11 +70,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
             {"data": "corpus"},
             "x: holds the scores of one text; expected --text FILE, not --data, beside it",
         ),
-        (
-            ["run", "lm"],
-            {"text": "-"},
-            "--text -: 2 models cannot read one pipe; expected a file",
-        ),
+        (["run", "lm"], {"text": "-"}, "--text -: 2 models cannot read one pipe; expected a file"),
         (
             ["-", "lm"],
             {"text": "-"},

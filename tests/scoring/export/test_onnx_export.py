@@ -268,11 +268,7 @@ def test_what_is_for_arpa_alone_is_not_dropped_in_silence(
 
 
 @pytest.mark.parametrize(
-    ("place", "settings"),
-    [
-        ("output", {"type": "hierarchical"}),
-        ("output", {"type": "class"}),
-    ],
+    ("place", "settings"), [("output", {"type": "hierarchical"}), ("output", {"type": "class"})]
 )
 def test_a_part_that_cannot_be_exported_is_named(
     place: str, settings: Settings, save: Save, tmp_path: Path

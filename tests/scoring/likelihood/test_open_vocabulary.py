@@ -101,9 +101,7 @@ def test_a_known_word_has_its_own_probability(spelled: Path) -> None:
         vocabulary.log_probs(["bc", "b"])
 
 
-def test_a_speller_that_knows_known_words_alone_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_speller_that_knows_known_words_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_vocabulary, "MAX_DRAWS", 10)
     inventory = Inventory(("</s>", "<unk>", "a"), (1,) * 3, ("a",))
     speller, _ = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)

@@ -16,12 +16,7 @@ from charlm.nbest.scorers import FunctionScorer, NgramScorer
 from charlm.nbest.weights import Weights
 from charlm.ngram.load import load_ngram
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
-from charlm.scoring.rescoring.pipeline import (
-    SAMPLE,
-    Pipeline,
-    RecordingMemory,
-    Rescorer,
-)
+from charlm.scoring.rescoring.pipeline import SAMPLE, Pipeline, RecordingMemory, Rescorer
 from charlm.text.corpus.normalisation import Normalisation
 
 ARPA = """\

@@ -49,11 +49,7 @@ def test_posteriors_stand_beside_the_totals_and_add_up_to_1(lists: Path, tmp_pat
         [each["scores"]["charlm_posterior"] for each in json.loads(line)["hyps"]]
         for line in out.read_text().splitlines()
     ]
-    assert found == [
-        pytest.approx([4 / 7, 2 / 7, 1 / 7]),
-        pytest.approx([2 / 3, 1 / 3]),
-        [1.0],
-    ]
+    assert found == [pytest.approx([4 / 7, 2 / 7, 1 / 7]), pytest.approx([2 / 3, 1 / 3]), [1.0]]
 
 
 def test_the_scale_is_that_of_the_option_else_of_the_weights(lists: Path, tmp_path: Path) -> None:
@@ -123,12 +119,7 @@ def test_a_sum_takes_the_scale_whatever_is_written(lists: Path) -> None:
     best: list[str] = []
     for scale in (None, 3.0):
         charlm.score(
-            lists,
-            weight="am=1",
-            dedup="sum",
-            posterior_scale=scale,
-            write="text",
-            out=best.append,
+            lists, weight="am=1", dedup="sum", posterior_scale=scale, write="text", out=best.append
         )
     assert best == ["b\n", "a\n"]
 

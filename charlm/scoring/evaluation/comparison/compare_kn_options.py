@@ -51,10 +51,7 @@ class CompareKnOptions:
     state: StateChoice = "both"
     samples: Annotated[
         int,
-        Opt(
-            "Number of bootstrap samples of the sentences behind each 95 % interval.",
-            least=100,
-        ),
+        Opt("Number of bootstrap samples of the sentences behind each 95 % interval.", least=100),
     ] = 1000
     block: Annotated[
         int,

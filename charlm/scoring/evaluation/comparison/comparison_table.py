@@ -19,21 +19,14 @@ from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import END
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
-from charlm.scoring.evaluation.comparison.compare_kn_options import (
-    TUNING,
-    CompareKnOptions,
-    Split,
-)
+from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions, Split
 from charlm.scoring.evaluation.comparison.frequency_bands import (
     band_name,
     band_numbers,
     frequency_bands,
 )
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, kneser_ney
-from charlm.scoring.evaluation.comparison.notes import (
-    remarks_on_text,
-    remarks_on_training,
-)
+from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
 from charlm.scoring.evaluation.comparison.results import Group, Pair, System, SystemFigures
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.comparison.verdict import verdict
@@ -80,13 +73,7 @@ def compared_group(
         bands=frequency_bands(
             contest.scores.targets, train_counts_V=baseline.train_counts, log10_probs_KN=log10s_KN
         ),
-        verdict=verdict(
-            pairs,
-            members,
-            baseline=baseline.name,
-            asked=asked,
-            n_units=n_units,
-        ),
+        verdict=verdict(pairs, members, baseline=baseline.name, asked=asked, n_units=n_units),
         notes=(
             *remarks_on_text(contest.scores.counts),
             *(remarks_on_units(options.units, n_units) if members else ()),

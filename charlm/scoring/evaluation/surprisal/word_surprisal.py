@@ -12,11 +12,7 @@ from itertools import chain
 
 from charlm.errors import ConfigError
 from charlm.options import keywords
-from charlm.scoring.evaluation.surprisal.opened_models import (
-    Adapting,
-    OpenedModels,
-    opened_models,
-)
+from charlm.scoring.evaluation.surprisal.opened_models import Adapting, OpenedModels, opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
 from charlm.scoring.evaluation.surprisal.surprisal_table import (
     OWN,

@@ -94,10 +94,7 @@ def _page(model: OnnxModel, *, title: str) -> bytes:
         "learnedSentences": model.learned_single_sentences,
         "start": [[float(x) for x in leaf[0]] for leaf in model.initial_state(1)],
         "network": _network(weights, arrays),
-        "near": {
-            "vectors": arrays.place(vectors_VD),
-            "directions": arrays.place(directions_ED),
-        },
+        "near": {"vectors": arrays.place(vectors_VD), "directions": arrays.place(directions_ED)},
     }
     parts = {"title": title, "data": json_block(content), "weights": arrays.base64()}
     allowed = "worker-src blob:; "

@@ -51,10 +51,7 @@ class AdaptiveScorer(NeuralScorer):
         super().__init__(walker, name=name, precision=precision)
         self.is_carried = is_carried
         self.reader = AdaptiveReader(
-            walker.model,
-            self.forms.inventory,
-            adaptation=adaptation,
-            vectors_of=self._kept_vectors,
+            walker.model, self.forms.inventory, adaptation=adaptation, vectors_of=self._kept_vectors
         )
         self._loaded: list[Tensor] | None = None  # the weights that the model has now
         self.adaptation = adaptation.shown + (" and --context previous" if is_carried else "")
@@ -93,10 +90,7 @@ class AdaptiveScorer(NeuralScorer):
         if seen is None:
             return log_probs
         device = self.forms.device
-        own = Positions(
-            h_NH[torch.from_numpy(rows).to(device)],
-            torch.from_numpy(words).to(device),
-        )
+        own = Positions(h_NH[torch.from_numpy(rows).to(device)], torch.from_numpy(words).to(device))
         nll_K = torch.from_numpy(-log_probs).to(device)
         with torch.no_grad():
             found = -mixed(nll_K, own, seen=seen, rates=self.reader.adaptation.rates)

@@ -35,13 +35,7 @@ def sentence(
     member = cast(
         Any, SimpleNamespace(name="m", path=run, learned_single_sentences=learned_single_sentences)
     )
-    return verdict(
-        pairs,
-        [member],
-        baseline="KN-5",
-        asked=EvaluateOptions(),
-        n_units=n_units,
-    )
+    return verdict(pairs, [member], baseline="KN-5", asked=EvaluateOptions(), n_units=n_units)
 
 
 @pytest.mark.parametrize(

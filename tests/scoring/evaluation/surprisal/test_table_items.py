@@ -123,11 +123,7 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
             '{"text": "a"}\n{"n": 1}\n',
             r"a.jsonl:2: nothing in column 'text'; expected a sent",
         ),
-        (
-            "a.jsonl",
-            '{"text": ["a", "b"]}\n',
-            r"""found '\["a", "b"\]' in column 'text'""",
-        ),
+        ("a.jsonl", '{"text": ["a", "b"]}\n', r"""found '\["a", "b"\]' in column 'text'"""),
         ("a.csv", "text\n", r"a.csv: no sentence in it; expected one a line, or a table"),
     ],
 )

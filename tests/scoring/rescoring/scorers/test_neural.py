@@ -140,9 +140,7 @@ def test_known_words_are_those_of_the_vocabulary(inventory: Inventory) -> None:
     assert score.known.tolist() == [True, False, False, True]
 
 
-def test_what_is_remembered_is_the_state_behind_the_sentences_before(
-    inventory: Inventory,
-) -> None:
+def test_what_is_remembered_is_the_state_behind_the_sentences_before(inventory: Inventory) -> None:
     model = built(inventory)
     scorer = scorer_of(model, inventory)
     text = [["a", "zz", "c"], [], ["b", "d"]]

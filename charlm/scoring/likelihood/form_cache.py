@@ -69,7 +69,10 @@ class FormCache:
         """The cached rows of the forms, (N, E): the context's first products, or vectors."""
         if not self.by_spelling:
             form_ids = as_words(form_ids, self.inventory.n_words)
-        self._make_room_for_ids()
+        n_forms = self.inventory.n_words + len(self.form_ids.spellings)
+        if n_forms > len(self._rows):
+            room = max(n_forms, 2 * len(self._rows)) - len(self._rows)
+            self._rows = np.pad(self._rows, (0, room), constant_values=ABSENT)
         rows = self._rows[form_ids]
         kept, lacking = np.flatnonzero(rows != ABSENT), np.flatnonzero(rows == ABSENT)
         if not len(lacking):
@@ -92,12 +95,6 @@ class FormCache:
             self.form_ids = FormIds(self.inventory)
             self._rows = np.full(self.inventory.n_words, ABSENT, np.int64)
             self._table_NE, self._n_kept = torch.empty(0), 0
-
-    def _make_room_for_ids(self) -> None:
-        n_forms = self.inventory.n_words + len(self.form_ids.spellings)
-        if n_forms > len(self._rows):
-            room = np.full(max(n_forms, 2 * len(self._rows)) - len(self._rows), ABSENT, np.int64)
-            self._rows = np.concatenate([self._rows, room])
 
     def _keep(self, form_ids: npt.NDArray[np.integer], vectors_NE: Tensor) -> None:
         """Put vectors into the table while there is room."""

@@ -48,7 +48,6 @@ class Walker:
         self.model = forms.model.eval()
         self.unnormalised = unnormalised
 
-    @torch.no_grad()
     def begin(self, state: State | None = None) -> Paths:
         """One path that has read `</s>` alone, or `</s>` after what `state` has read."""
         if state is None:
@@ -56,7 +55,6 @@ class Walker:
         start = np.zeros(1, np.int64)
         return Paths(*self.descend(state, parents=[start], form_ids=np.array([END], np.int32)))
 
-    @torch.no_grad()
     def advance(self, paths: Paths, *, rows: Rows, form_ids: Ids) -> Paths:
         """Paths in which path k is path rows[k] after the form form_ids[k]."""
         return Paths(*self.descend(paths.state, parents=[rows], form_ids=form_ids))

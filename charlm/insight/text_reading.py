@@ -99,7 +99,7 @@ class TextReading:
     @property
     def states(self) -> tuple[State, ...]:
         """The state in which the first run was trained, and all are shown; then the other one."""
-        return EvaluateOptions().states(self.members[0])
+        return EvaluateOptions().states(self.members[0].learned_single_sentences)
 
     @property
     def log10s(self) -> Log10s:

@@ -104,7 +104,7 @@ class Subject:
     def across(self) -> Table | None:
         """The table across data sets, in the state in which the first run was trained, or None."""
         files = several(self.options.table)
-        state, _ = EvaluateOptions().states(self.members[0])
+        state, _ = EvaluateOptions().states(self.members[0].learned_single_sentences)
         return table(files, state=state) if files else None
 
     @cached_property

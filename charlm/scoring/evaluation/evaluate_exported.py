@@ -30,7 +30,7 @@ def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evalu
     asked = replace(options, precision=precision)
     results = []
     for text in paths:
-        reader = _Reader(model, asked.states(model))
+        reader = _Reader(model, asked.states(model.learned_single_sentences))
         results.append(evaluated_text(text, reader, model=model, options=asked))
         if options.on_text is not None:
             options.on_text(results[-1])

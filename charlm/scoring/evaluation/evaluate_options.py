@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from charlm.options import (
     DataOrFiles,
@@ -30,13 +30,6 @@ STATES: dict[str, tuple[State, ...]] = {  # by the value of --state
     "carried": ("carried",),
     "sentence": ("sentence",),
 }
-
-
-class Trained(Protocol):
-    """A model that records whether it was trained on single sentences."""
-
-    @property
-    def learned_single_sentences(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -78,7 +71,7 @@ class EvaluateOptions(ReadingOptions):
     ] = None
     on_stage: OnStage = None
 
-    def states(self, model: Trained) -> tuple[State, ...]:
+    def states(self, learned_single_sentences: bool) -> tuple[State, ...]:
         """The states asked for, the training's first: `on_sentence` gets the figures of that."""
         asked = STATES[self.state]
-        return asked[::-1] if model.learned_single_sentences else asked
+        return asked[::-1] if learned_single_sentences else asked

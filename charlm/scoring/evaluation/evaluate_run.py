@@ -38,9 +38,8 @@ class AdaptiveBlocks:
 
     def __init__(self, run: LoadedRun, adaptation: Adaptation, *, options: EvaluateOptions) -> None:
         self.precision, self._device = options.precision, next(run.model.parameters()).device
-        self.readers = {
-            state: AdaptiveReader.of_copy(run, adaptation) for state in options.states(run)
-        }
+        states = options.states(run.learned_single_sentences)
+        self.readers = {state: AdaptiveReader.of_copy(run, adaptation) for state in states}
         self._initial = run.model.context.initial_state(1)
         self._carried = self._initial
 
@@ -83,9 +82,9 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
         group.from_first(lambda: (run.path, asked.precision))
         own = _reader(run, asked.precision, is_metered=adaptation is None)
         pool = WorkerPool(group, own)
-        results = []
+        states, results = asked.states(run.learned_single_sentences), []
         for path in paths:
-            reader: Blocks | AdaptiveBlocks = Blocks(pool, asked.states(run))
+            reader: Blocks | AdaptiveBlocks = Blocks(pool, states)
             if adaptation is not None:
                 reader = AdaptiveBlocks(run, adaptation, options=asked)
             result = evaluated_text(

@@ -83,7 +83,7 @@ def evaluated_text(
     Raises:
         DataError: a text without a sentence, or a model that gives no finite numbers.
     """
-    inventory, states = model.inventory, options.states(model)
+    inventory, states = model.inventory, options.states(model.learned_single_sentences)
     own = None if options.raw else inventory.normalisation
     normalisation = with_further(own, options.text_rules)
     rules = replace(TEXT, encoding=options.encoding)
@@ -150,5 +150,5 @@ def _signatures(
                 "adapt": adaptation,
             }
         )
-        for state in options.states(model)
+        for state in options.states(model.learned_single_sentences)
     }

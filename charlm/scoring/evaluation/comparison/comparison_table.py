@@ -56,7 +56,7 @@ def compared_group(
     if members:
         options.tell(f"drawing {options.units} {options.samples} times")
     asked = EvaluateOptions(state=options.state)
-    state = (asked.states(members[0]) if members else options.states)[0]
+    state = asked.states(bool(members) and members[0].learned_single_sentences)[0]
     log10s_KN = np.stack([entry.log10s[state] for entry in entries])
     pairs = contest.pairs(entries, state=state)
     n_units = math.ceil(contest.scores.counts.n_sentences / options.block)

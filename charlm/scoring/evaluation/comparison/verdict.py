@@ -35,7 +35,7 @@ def verdict(
     sentences = []
     judged_in: dict[State, None] = {}
     for member in members:
-        state = asked.states(member)[0]
+        state = asked.states(member.learned_single_sentences)[0]
         judged_in[state] = None
         found = _differences(pairs, state)
         mixture = f"{member.name}+{baseline}"

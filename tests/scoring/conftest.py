@@ -1,7 +1,8 @@
 """Runs on disk as a training leaves them, of models that were filled instead of trained."""
 
+import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from charlm.model.build import build_model
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode, words_of
+from charlm.processes.group import Group, WorkerPool
 from charlm.scoring.likelihood import nll
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
@@ -47,6 +49,27 @@ def fill_beyond_numbers(model: torch.nn.Module) -> None:
 
 
 FILLS = {"zeros": fill_with_zeros, "random": fill_at_random, "beyond": fill_beyond_numbers}
+
+
+class Beside(WorkerPool[Any, Any]):
+    """Simulated processes, each with a worker of its own, called one after another by pickles."""
+
+    def __init__(self, workers: Sequence[Callable[[Any], Any]]) -> None:
+        super().__init__(Group(0, len(workers)), workers[0])
+        self.workers = workers
+        self.rounds: list[Sequence[Any]] = []
+
+    def do(self, tasks: Sequence[Any]) -> list[Any]:
+        self.rounds.append(tasks)
+        return [
+            pickle.loads(pickle.dumps(worker(pickle.loads(pickle.dumps(task)))))
+            for worker, task in zip(self.workers, tasks, strict=True)
+        ]
+
+
+@pytest.fixture(scope="session")
+def beside() -> type[Beside]:
+    return Beside
 
 
 @pytest.fixture

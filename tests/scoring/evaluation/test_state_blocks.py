@@ -1,36 +1,25 @@
 """Blocks read by several processes, which are simulated one after another in this one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from charlm.processes.group import Group, WorkerPool
 from charlm.run.stored_weights import load_run
-from charlm.scoring.evaluation.state_blocks import BlockAnswer, BlockReader, Blocks, BlockTask
+from charlm.scoring.evaluation.state_blocks import BlockReader, Blocks
 from charlm.scoring.likelihood import streams
 from charlm.scoring.likelihood.log_z import MeteredOutput
 from charlm.scoring.likelihood.nll import FormVectors, continued_nll, sentence_nlls
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 
+Pool = Callable[..., Any]
+
 BLOCKS = [
     [words.split() for words in ("a b c", "", "zz b", "g h a a a", "c", "d d e f")],
     [words.split() for words in ("b", "a zz yy d", "c c c")],
 ]
-
-
-class Beside(WorkerPool[BlockTask, BlockAnswer]):
-    """Simulated processes, each with a reader of its own, called one after another."""
-
-    def __init__(self, readers: Sequence[BlockReader]) -> None:
-        super().__init__(Group(0, len(readers)), readers[0])
-        self.readers = readers
-        self.tasks: list[Sequence[BlockTask]] = []
-
-    def do(self, tasks: Sequence[BlockTask]) -> list[BlockAnswer]:
-        self.tasks.append(tasks)
-        return [reader(task) for reader, task in zip(self.readers, tasks, strict=True)]
 
 
 def reader_of(run: Path, *, metered: bool = False) -> BlockReader:
@@ -43,10 +32,10 @@ def reader_of(run: Path, *, metered: bool = False) -> BlockReader:
 
 @pytest.mark.parametrize("n_processes", [1, 2, 4])
 def test_blocks_read_by_several_are_those_read_by_one(
-    n_processes: int, run: Path, monkeypatch: pytest.MonkeyPatch
+    n_processes: int, run: Path, beside: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "SENTENCES_AT_ONCE", 2)
-    pool = Beside([reader_of(run, metered=True) for _ in range(n_processes)])
+    pool = beside([reader_of(run, metered=True) for _ in range(n_processes)])
     blocks = Blocks(pool, ("carried", "sentence"))
     vectors = reader_of(run).vectors
     state, n_tokens = vectors.model.context.initial_state(1), 0
@@ -64,25 +53,25 @@ def test_blocks_read_by_several_are_those_read_by_one(
         n_tokens += len(carried)  # log Z is measured in the first state
     assert blocks.log_z.n_tokens == n_tokens
     if n_processes > 1:  # the first process has the stream, the others the sentences
-        assert [len(tasks[0].batches) for tasks in pool.tasks] == [0, 0]
-        assert all(task.stream is None for tasks in pool.tasks for task in tasks[1:])
+        assert [len(tasks[0].batches) for tasks in pool.rounds] == [0, 0]
+        assert all(task.stream is None for tasks in pool.rounds for task in tasks[1:])
 
 
-def test_without_a_stream_the_first_process_reads_sentences_too(run: Path) -> None:
+def test_without_a_stream_the_first_process_reads_sentences_too(run: Path, beside: Pool) -> None:
     readers = [reader_of(run) for _ in range(2)]
-    pool, alone = Beside(readers), Beside(readers[:1])
+    pool, alone = beside(readers), beside(readers[:1])
     sentences = [[word] * n for word in "abcdef" for n in range(30)]
     form_ids = FormIds(readers[0].vectors.inventory)
     ids = encode_sentences(sentences, form_ids)
     two = Blocks(pool, ("sentence",)).nlls(ids, spellings=[])
     one = Blocks(alone, ("sentence",)).nlls(ids, spellings=[])
     assert two["sentence"].tobytes() == one["sentence"].tobytes()
-    assert [len(task.batches) > 0 for task in pool.tasks[0]] == [True, True]
+    assert [len(task.batches) > 0 for task in pool.rounds[0]] == [True, True]
 
 
-def test_a_text_begins_with_nothing_carried(run: Path) -> None:
-    pool = Beside([reader_of(run)])
-    form_ids = FormIds(pool.readers[0].vectors.inventory)
+def test_a_text_begins_with_nothing_carried(run: Path, beside: Pool) -> None:
+    pool = beside([reader_of(run)])
+    form_ids = FormIds(pool.workers[0].vectors.inventory)
     ids = encode_sentences(BLOCKS[0], form_ids)
     first, second = Blocks(pool, ("carried",)), Blocks(pool, ("carried",))
     once = first.nlls(ids, spellings=form_ids.spellings)["carried"]

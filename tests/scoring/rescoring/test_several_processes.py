@@ -11,11 +11,12 @@ import pytest
 import charlm
 from charlm.errors import ConfigError
 from charlm.nbest.scorers import FunctionScorer
-from charlm.processes.group import Group, WorkerPool
 from charlm.scoring.likelihood.prefix_tree import PrefixTree
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
-from charlm.scoring.rescoring.several_processes import Task, Worker, divided, divided_scorers
+from charlm.scoring.rescoring.several_processes import Worker, divided, divided_scorers
+
+Pool = Callable[..., Any]
 
 SENTENCES = [
     tuple(words.split()) for words in ("a b c", "", "b", "a b d", "a", "zz b", "a b c", "h")
@@ -23,27 +24,8 @@ SENTENCES = [
 LISTS = "u\t-1\ta b\nu\t-2\ta c\nu\t-3\tzz\nv\t-1\tb\nv\t-1\tb h\nw\t-1\tc\n"
 
 
-class Beside(WorkerPool[Task, Any]):
-    """Simulated processes, each with scorers of its own, called one after another by pickles."""
-
-    def __init__(self, workers: Sequence[Worker]) -> None:
-        super().__init__(Group(0, len(workers)), workers[0])
-        self.workers = workers
-        self.n_rounds = 0
-
-    def do(self, tasks: Sequence[Task]) -> list[Any]:
-        self.n_rounds += 1
-        return [
-            pickle.loads(pickle.dumps(worker(pickle.loads(pickle.dumps(task)))))
-            for worker, task in zip(self.workers, tasks, strict=True)
-        ]
-
-
-def pool_of(run: Path, n_processes: int) -> tuple[Scorers, Beside]:
-    loaded = [
-        build_scorers(RescoringOptions(model=[run], device="cpu")) for _ in range(n_processes)
-    ]
-    return loaded[0], Beside([Worker(each) for each in loaded])
+def loaded_by(run: Path, n_processes: int) -> list[Scorers]:
+    return [build_scorers(RescoringOptions(model=[run], device="cpu")) for _ in range(n_processes)]
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 3, 9])
@@ -73,10 +55,12 @@ def test_equal_sentences_are_scored_by_one_process_so_that_they_stay_tied(n_part
 
 
 @pytest.mark.parametrize("n_processes", [1, 2, 3])
-def test_several_processes_score_as_one_does_and_remember(n_processes: int, run: Path) -> None:
-    (alone,) = build_scorers(RescoringOptions(model=[run], device="cpu")).scorers
-    own, pool = pool_of(run, n_processes)
-    (scorer,) = divided_scorers(own, pool).scorers
+def test_several_processes_score_as_one_does_and_remember(
+    n_processes: int, run: Path, beside: Pool
+) -> None:
+    (alone,) = loaded_by(run, 1)[0].scorers
+    own, *others = loaded_by(run, n_processes)
+    (scorer,) = divided_scorers(own, beside(list(map(Worker, (own, *others))))).scorers
     memory, memory_alone = None, None
     for sentence in [None, "a b", "zz", None, "h"]:
         if sentence is None:
@@ -92,13 +76,13 @@ def test_several_processes_score_as_one_does_and_remember(n_processes: int, run:
     assert own.neural[0].n_tokens == 5 * sum(len(words) + 1 for words in SENTENCES)
 
 
-def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
+def in_three(beside: Pool, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Lets `charlm.score` divide its work among three, and notes them."""
-    pools: list[Beside] = []
+    pools: list[Any] = []
 
     def run_in_three(options: RescoringOptions, run: Callable[..., Any], **_: object) -> Any:
         loaded = [build_scorers(options) for _ in range(3)]
-        pools.append(Beside([Worker(scorers) for scorers in loaded]))
+        pools.append(beside(list(map(Worker, loaded))))
         return run(divided_scorers(loaded[0], pools[-1]))
 
     monkeypatch.setattr("charlm.scoring.rescoring.score.run_with_scorers", run_in_three)
@@ -124,6 +108,7 @@ def test_lists_and_lattices_come_out_as_from_one_process(
     texts: dict[str, str],
     fields: Callable[[str], list[Any]],
     run: Path,
+    beside: Pool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -131,13 +116,13 @@ def test_lists_and_lattices_come_out_as_from_one_process(
     path.write_text({"lists": LISTS, **texts}[layout])
     divided_out, out = list[str](), list[str]()
     one = charlm.score(path, model=run, out=out.append, device="cpu", **options)
-    pools = in_three(monkeypatch)
+    pools = in_three(beside, monkeypatch)
     several = charlm.score(path, model=run, out=divided_out.append, device="cpu", **options)
     assert fields("".join(divided_out)) == fields("".join(out))
     assert pickle.loads(pickle.dumps(several)).counts == one.counts
     assert several.lattices == one.lattices
     is_searched_alone = layout == "kaldi-lattice" and "context" in options
-    assert (pools[0].n_rounds == 0) == is_searched_alone
+    assert (not pools[0].rounds) == is_searched_alone
 
 
 def test_a_scorer_of_the_callers_is_in_one_process(run: Path, tmp_path: Path) -> None:

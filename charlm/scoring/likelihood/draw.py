@@ -32,7 +32,6 @@ class Shape:
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"--top-p {self.top_p:g}: expected more than 0 and at most 1")
 
-    @torch.no_grad()
     def weights(self, log_probs_NV: Tensor) -> Tensor:
         """Weights for drawing words in proportion, shape (N, V); the argument does not change."""
         scores_NV = log_probs_NV
@@ -61,7 +60,6 @@ def _nucleus(weights_NV: Tensor, top_p: float) -> Tensor:
     return torch.zeros_like(weights_NV).scatter_(1, words_NV, kept_NV)
 
 
-@torch.no_grad()
 def draw_several(weights_NV: Tensor, uniforms_NK: Tensor) -> Tensor:
     """K words per row in proportion to its weights, shape (N, K), for numbers in [0, 1).
 

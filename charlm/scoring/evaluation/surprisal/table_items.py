@@ -96,8 +96,8 @@ def read_items(
     """The items of all files, in order.
 
     Raises:
-        ConfigError: no files.
-        DataError: no such file, a broken table, no item, or texts beside tables.
+        ConfigError: no files, or texts beside tables.
+        DataError: no such file, a broken table, or no item.
     """
     if not files:
         raise ConfigError("no files; expected texts or tables, or - for standard input")

@@ -51,6 +51,8 @@ def kind_of(stream: str | Path) -> Kind:
     Raises:
         DataError: no such file, or a folder that is not a run.
     """
+    if str(stream) == "-":
+        return "scores"
     path = Path(stream)
     if path.is_dir():
         if not (path / RUN).is_file():
@@ -64,11 +66,11 @@ def kind_of(stream: str | Path) -> Kind:
                 "a run or an n-gram model"
             )
         return "run"
-    if str(stream) != "-" and not path.exists():
+    if not path.exists():
         raise DataError(
             f"{stream}: no such file; expected scores of words, a run or an n-gram model"
         )
-    if str(stream) == "-" or not path.is_file():
+    if not path.is_file():
         return "scores"
     with open_bytes(stream) as file:
         head = file.read(LOOKED_AT)

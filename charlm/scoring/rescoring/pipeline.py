@@ -213,7 +213,7 @@ class Pipeline:
     def as_it_is(self) -> "Pipeline":
         """A copy that later lists leave alone, but for which words are unknown and for repairs."""
         text = copy(self.rescorer.text)
-        text.counts = replace(text.counts)
+        text.counts = replace(text.counts, by_rule=text.counts.by_rule.copy())
         rescorer = replace(self.rescorer, text=text, memory=copy(self.rescorer.memory))
         counts = replace(self.counts, texts=[*self.counts.texts])
         return replace(self, rescorer=rescorer, counts=counts)

@@ -96,6 +96,7 @@ def test_the_content_of_a_file_tells_what_it_is(tmp_path: Path, content: bytes, 
 
 def test_a_folder_is_a_run_and_standard_input_holds_scores(run: Path) -> None:
     assert kind_of(run) == "run"
+    Path("-").mkdir()
     assert kind_of("-") == "scores"
 
 

@@ -173,14 +173,16 @@ def test_a_wrong_line_counts_as_an_error_and_not_as_a_list(
     assert result.text.n_hypotheses == len(json.loads(GOOD)["hyps"])
 
 
-def test_the_unknown_words_of_a_refused_line_are_not_reported(
+def test_the_words_of_a_refused_line_are_not_reported(
     set_stdin: Callable[[bytes], None], run: Path
 ) -> None:
-    refused = '{"id": "u", "text": "qqq qqq"}'  # which has no am
+    refused = '{"id": "u", "text": "qqq q-q"}'  # which has no am
     set_stdin(f"{GOOD}\n{refused}\n".encode())
-    result = charlm.serve(model=run, weight=["am=1"], out=lambda text: None)
+    asked = {"weight": ["am=1"], "split_hyphens": True}
+    result = charlm.serve(model=run, **asked, out=lambda text: None)
     assert result.n_errors == 1
     assert "qqq" not in result.text.unknown
+    assert (result.text.n_changed, result.text.by_rule) == (0, {})
 
 
 def test_a_broken_packed_stream_ends_the_service(

@@ -7,7 +7,7 @@ whole transitions.
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
@@ -30,7 +30,13 @@ class TransitionCell(Cell):
     """
 
     def __init__(
-        self, input_dim: int, dim: int, *, depth: int, activation: Activation, layer_norm: bool
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        depth: int,
+        activation: Activation = "tanh",
+        layer_norm: Normalised = False,
     ) -> None:
         super().__init__()
         self.depth = depth
@@ -64,6 +70,7 @@ class DeepTransition(StackedContext):
     """
 
     name = "deep-transition"
+    layer = TransitionCell
     lacks = ("recurrent_dropout", "memory_zoneout")
 
     def __init__(
@@ -76,16 +83,3 @@ class DeepTransition(StackedContext):
         **options: Any,
     ) -> None:
         super().__init__(input_dim, dim=dim, depth=depth, layers=layers, **options)
-
-    def layer(
-        self,
-        input_dim: int,
-        dim: int,
-        *,
-        depth: Layers,
-        activation: Activation = "tanh",
-        layer_norm: Normalised = False,
-    ) -> nn.Module:
-        return TransitionCell(
-            input_dim, dim, depth=depth, activation=activation, layer_norm=layer_norm
-        )

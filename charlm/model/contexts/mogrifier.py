@@ -18,7 +18,13 @@ class MogrifierCell(Cell):
     """
 
     def __init__(
-        self, input_dim: int, dim: int, *, rounds: int, rank: int, forget_bias: float
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        rounds: Annotated[Layers, Meaning("times that input or state is scaled before a step")] = 5,
+        rank: Annotated[Dim, Meaning("rank of the matrices that compute the scales")] = 96,
+        forget_bias: Annotated[float, Meaning("constant added to the forget gate's bias")] = 0.0,
     ) -> None:
         super().__init__()
         self.forget_bias = forget_bias
@@ -62,14 +68,4 @@ class Mogrifier(StackedContext):
     name = "mogrifier"
     n_leaves = 2  # h and c
     lacks = ()
-
-    def layer(
-        self,
-        input_dim: int,
-        dim: int,
-        *,
-        rounds: Annotated[Layers, Meaning("times that input or state is scaled before a step")] = 5,
-        rank: Annotated[Dim, Meaning("rank of the matrices that compute the scales")] = 96,
-        forget_bias: Annotated[float, Meaning("constant added to the forget gate's bias")] = 0.0,
-    ) -> nn.Module:
-        return MogrifierCell(input_dim, dim, rounds=rounds, rank=rank, forget_bias=forget_bias)
+    layer = MogrifierCell

@@ -8,7 +8,7 @@ as wide as the state; if it is not, a projection without a bias replaces it.
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Normalised, Times, drawn
@@ -25,7 +25,7 @@ class MUTCell(Cell):
     n_state: ClassVar[tuple[int, ...]]  # rows of U, by product
     reads_input: ClassVar[bool] = True  # whether the input itself is used besides W x
 
-    def __init__(self, input_dim: int, dim: int, *, layer_norm: bool) -> None:
+    def __init__(self, input_dim: int, dim: int, *, layer_norm: Normalised = False) -> None:
         super().__init__()
         self.dim = dim
         self.products = [n * dim for n in self.n_state]
@@ -111,20 +111,16 @@ class MUT3Cell(MUTCell):
 class MUT1(StackedContext):
     """MUT1, the first cell that the search of Jozefowicz et al. (2015) found."""
 
-    name = "mut1"
-    cell: ClassVar[type[MUTCell]] = MUT1Cell
-
-    def layer(self, input_dim: int, dim: int, *, layer_norm: Normalised = False) -> nn.Module:
-        return self.cell(input_dim, dim, layer_norm=layer_norm)
+    name, layer = "mut1", MUT1Cell
 
 
-class MUT2(MUT1):
+class MUT2(StackedContext):
     """MUT2, the second cell that the search of Jozefowicz et al. (2015) found."""
 
-    name, cell = "mut2", MUT2Cell
+    name, layer = "mut2", MUT2Cell
 
 
-class MUT3(MUT1):
+class MUT3(StackedContext):
     """MUT3, the third cell that the search of Jozefowicz et al. (2015) found."""
 
-    name, cell = "mut3", MUT3Cell
+    name, layer = "mut3", MUT3Cell

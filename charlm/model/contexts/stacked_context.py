@@ -6,7 +6,6 @@ draws a new one.
 """
 
 import inspect
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import pairwise
@@ -39,7 +38,8 @@ class StackedContext(Context):
     Residual connections start at the second layer, and a layer's dropout comes before its input is
     added (Straka). A sum takes the layers' outputs before dropout, and drops once.
 
-    The options of a subclass are the keywords of its `layer`: its constructor takes them after the
+    A subclass's `layer` makes a layer from one width to another: a `Cell`, or one of torch's if
+    `noise` allows it. Its keywords are the subclass's options: the constructor takes them after the
     widths, and so does its signature, against which settings are checked.
 
     Raises:
@@ -48,6 +48,7 @@ class StackedContext(Context):
     """
 
     name: ClassVar[str]  # as in CONTEXTS
+    layer: ClassVar[Callable[..., nn.Module]]
     n_leaves: ClassVar[int] = 1  # tensors of a layer's state; the first one is the output
     lacks: ClassVar[Collection[str]] = ("memory_zoneout",)  # the options below that it lacks
     __signature__: ClassVar[inspect.Signature]
@@ -144,10 +145,6 @@ class StackedContext(Context):
                 f"option {option!r} of context {self.name!r} adds layers of widths {found}; "
                 "expected equal widths; leave out last_dim"
             )
-
-    @abstractmethod
-    def layer(self, *widths: Any, **options: Any) -> nn.Module:
-        """A layer from one width to another: a `Cell`, or one of torch's if `noise` allows it."""
 
     def initial_state(self, n_streams: int) -> State:
         """For each layer a tuple of leaves, (B, H) each."""

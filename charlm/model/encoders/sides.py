@@ -54,17 +54,16 @@ class Mixture(Encoder):
         return with_taps({**of_word, **of_char}, own)
 
     def _filled(self, computed: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        if self.used == "both":
-            # Under autocast rows of a table are fp32 and products bf16.
-            word_NE, char_NE = computed["word"], computed["char"]
-            dtype = torch.promote_types(word_NE.dtype, char_NE.dtype)
-            return word_NE.to(dtype), char_NE.to(dtype)
-        used_NE = computed[self.used]
-        if self.used == "word":
-            return used_NE, self._in_place_of("char", used_NE)
-        return self._in_place_of("word", used_NE), used_NE
+        word_NE, char_NE = (
+            computed[name] if self.used in ("both", name) else self._in_place_of(name, computed)
+            for name in self.sides
+        )
+        # Under autocast rows of a table are fp32 and products bf16.
+        dtype = torch.promote_types(word_NE.dtype, char_NE.dtype)
+        return word_NE.to(dtype), char_NE.to(dtype)
 
-    def _in_place_of(self, absent: str, used_NE: Tensor) -> Tensor:
+    def _in_place_of(self, absent: str, computed: dict[str, Tensor]) -> Tensor:
+        used_NE = computed[self.used]
         if self.absent == "same":
             return used_NE
         number, side = 1.0 if self.absent == "ones" else 0.0, self.sides[absent]

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from charlm.model.contract import Encoder, Wrapper, with_taps
 from charlm.model.forms import Forms
+from charlm.model.kernels import applied
 from charlm.model.kernels.bf16_highway import Bf16Highway
 from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import Layers, Meaning
@@ -34,7 +35,8 @@ class HighwayLayer(nn.Module):
     def forward(self, y_NE: Tensor) -> Tensor:
         """The mixed vectors, shape (N, E)."""
         if torch.is_grad_enabled() and is_bf16_on_cpu(y_NE):
-            mixed_NE: Tensor = Bf16Highway.apply(  # type: ignore[no-untyped-call]  # torch's own
+            mixed_NE: Tensor = applied(
+                Bf16Highway,
                 y_NE,
                 self.transform.weight,
                 self.transform.bias,

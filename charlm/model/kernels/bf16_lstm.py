@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from charlm.model.kernels import applied
 from charlm.model.kernels.tiles import (
     by_thread,
     is_bf16_on_cpu,
@@ -53,9 +54,7 @@ def run(
     if width == dim <= ONEDNN_WIDEST and torch.backends.mkldnn.is_available():
         return _by_onednn(x_TBE, state, weights=weights)
     on_input, on_state, bias_x, bias_h = weights
-    h_TBH, c_BH = Bf16LSTM.apply(  # type: ignore[no-untyped-call]  # torch's own
-        x_TBE, *state, on_input, on_state, bias_x + bias_h
-    )
+    h_TBH, c_BH = applied(Bf16LSTM, x_TBE, *state, on_input, on_state, bias_x + bias_h)
     return h_TBH, h_TBH[-1], c_BH
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from charlm.model.kernels import applied
 from charlm.model.kernels.tiles import (
     by_thread,
     is_bf16,
@@ -37,7 +38,7 @@ def cross_entropy(h_NH: Tensor, words_N: Tensor, *, weight_VH: Tensor, bias_V: T
     kind: type[torch.autograd.Function] = CrossEntropy
     if is_bf16(h_NH):
         kind = Bf16CrossEntropyOnGPU if h_NH.is_cuda else Bf16CrossEntropy
-    nll_N: Tensor = kind.apply(h_NH, weight_VH, bias_V, words_N.clamp(min=0))
+    nll_N: Tensor = applied(kind, h_NH, weight_VH, bias_V, words_N.clamp(min=0))
     return torch.where(words_N >= 0, nll_N, 0.0)
 
 

@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from charlm.model.kernels import applied
+
 
 class Places(NamedTuple):
     """Which rows are in which sums."""
@@ -39,9 +41,7 @@ def places_of(rows_NK: Tensor, is_in_NK: Tensor, *, n_rows: int) -> Places:
 
 def known_sums(table_RE: Tensor, places: Places) -> Tensor:
     """The sums, (N, E)."""
-    sums_NE: Tensor = KnownSums.apply(  # type: ignore[no-untyped-call]  # torch's own
-        table_RE, places
-    )
+    sums_NE: Tensor = applied(KnownSums, table_RE, places)
     return sums_NE
 
 

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from charlm.model.kernels import applied
+
 
 def masked_lstm(
     x_TBG: Tensor, state: Sequence[Tensor], *, weight_GH: Tensor, keep_TB: Tensor
@@ -25,9 +27,8 @@ def masked_lstm(
     computed in the weight's format.
     """
     with torch.autocast(x_TBG.device.type, enabled=False):  # it would round the memory
-        h_TBH, c_BH = MaskedLSTM.apply(  # type: ignore[no-untyped-call]  # torch's own
-            x_TBG, *state, weight_GH, keep_TB.to(state[1].dtype).unsqueeze(2)
-        )
+        keep_TB1 = keep_TB.to(state[1].dtype).unsqueeze(2)
+        h_TBH, c_BH = applied(MaskedLSTM, x_TBG, *state, weight_GH, keep_TB1)
     return h_TBH, c_BH
 
 

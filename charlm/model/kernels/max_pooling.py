@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from charlm.model.kernels import applied
 from charlm.model.kernels.tiles import tiled_bf16
 
 
@@ -23,9 +24,7 @@ def strongest_responses(x_NLD: Tensor, matrix_FW: Tensor) -> Tensor:
     if torch.is_autocast_enabled(x_NLD.device.type):
         dtype = torch.get_autocast_dtype(x_NLD.device.type)
         x_NLD, matrix_FW = x_NLD.to(dtype), matrix_FW.to(dtype)
-    responses: Tensor = StrongestResponses.apply(  # type: ignore[no-untyped-call]  # torch's own
-        x_NLD, matrix_FW
-    )
+    responses: Tensor = applied(StrongestResponses, x_NLD, matrix_FW)
     return responses
 
 

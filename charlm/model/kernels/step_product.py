@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from charlm.model.kernels import applied
+
 
 class StepProduct:
     """W x, to be called once for each of `n_steps` with x of shape (B, E); it returns (B, G)."""
@@ -20,9 +22,7 @@ class StepProduct:
         self.read: list[Tensor] = []  # x of each step
         self.learns = torch.is_grad_enabled() and weight_GE.requires_grad
         if self.learns:
-            sums_TBG: Tensor = Gather.apply(  # type: ignore[no-untyped-call]  # torch's own
-                weight_GE, self.read, (n_steps, n_streams)
-            )
+            sums_TBG: Tensor = applied(Gather, weight_GE, self.read, (n_steps, n_streams))
             self.sums = iter(sums_TBG.unbind())
 
     def __call__(self, x_BE: Tensor) -> Tensor:
@@ -30,9 +30,7 @@ class StepProduct:
             return functional.linear(x_BE, self.weight_GE)
         x_BE = x_BE.to(self.weight_GE.dtype)
         self.read.append(x_BE.detach())
-        product_BG: Tensor = Product.apply(  # type: ignore[no-untyped-call]  # torch's own
-            x_BE, self.weight_GE.detach(), next(self.sums)
-        )
+        product_BG: Tensor = applied(Product, x_BE, self.weight_GE.detach(), next(self.sums))
         return product_BG
 
 

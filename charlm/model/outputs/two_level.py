@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from charlm.errors import DataError
 from charlm.model.contract import Output
+from charlm.model.kernels import applied
 from charlm.model.kernels.within_clusters import ClusterBlock, WithinClusters
 
 NUMBERS_AT_ONCE = 1 << 21  # in the vectors of one product: 8 MB, so that they fit in a cache
@@ -59,7 +60,8 @@ class TwoLevel(nn.Module):
         blocks = list(self._blocks(self.cluster_V[words_N]))
         if not blocks:
             return h_NH.new_zeros(0)
-        nll_N: Tensor = WithinClusters.apply(  # type: ignore[no-untyped-call]  # torch's own
+        nll_N: Tensor = applied(
+            WithinClusters,
             h_NH.to(self.words.weight.dtype),
             self.words.weight,
             self.words.bias,

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from charlm.model.contract import Output
+from charlm.model.kernels import applied
 from charlm.model.outputs.table import WordTable
 
 
@@ -42,7 +43,7 @@ class MeanSquares(torch.autograd.Function):
 
 def mean_squares(x_TBH: Tensor) -> Tensor:
     """The mean of x² over the last dimension, shape (T, B), in at least fp32."""
-    means_TB: Tensor = MeanSquares.apply(x_TBH)  # type: ignore[no-untyped-call]  # torch's own
+    means_TB: Tensor = applied(MeanSquares, x_TBH)
     return means_TB
 
 

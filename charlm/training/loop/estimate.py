@@ -24,7 +24,6 @@ class Estimate:
     """The remaining time of a training, and the peak memory of this process."""
 
     seconds_per_step: float  # of the epoch that is next or has begun
-    seconds_per_validation: float
     seconds: float  # of all remaining steps and validations
     memory_bytes: int
 
@@ -35,7 +34,6 @@ def estimate(trainer: Trainer) -> Estimate:
     Both are measured for each phase of a pre-training that is to come, since words alone take
     half as long as words and letters (miyamoto-gate-pretrained on a GPU).
     """
-    was_training = trainer.model.training
     position, recipe = trainer.position, trainer.recipe
     now = trainer.progress.side
     to_come = [recipe.schedule.side(epoch) for epoch in range(position.epoch, recipe.epochs)]
@@ -43,13 +41,12 @@ def estimate(trainer: Trainer) -> Estimate:
     for side in dict.fromkeys([now, *to_come]):
         costs[side] = _step_seconds(trainer, side), _validation_seconds(trainer)
     trainer.model.encoder.use_side(now)
-    trainer.model.train(was_training)
-    step, validation = costs[now]
+    trainer.model.train()
+    step, _ = costs[now]
     n_steps = len(trainer.batches)
     seconds = sum(costs[side][0] * n_steps + costs[side][1] for side in to_come)
     return Estimate(
         seconds_per_step=step,
-        seconds_per_validation=validation,
         seconds=seconds - step * position.step,
         memory_bytes=peak_memory() + memory_to_come(trainer),
     )

@@ -95,7 +95,7 @@ def test_a_validation_of_several_chunks_is_reckoned_from_the_second(
     valid = (toy_corpus / "valid.txt").read_text()
     n_tokens = len(valid.split()) + valid.count("\n")
     assert n_tokens > 3 * 8
-    costs = [cost.seconds_per_validation for _, cost in listener.costs]
+    costs = [cost.seconds for _, cost in listener.costs]
     assert costs == pytest.approx([100.0 + 3.0 * n_tokens / 8] * 3)
 
 

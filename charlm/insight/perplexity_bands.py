@@ -42,17 +42,12 @@ def by_position(reading: TextReading) -> tuple[Band, ...]:
 
 def position_bands(word_ids_N: Ids, *, log10_probs_KN: Log10s) -> tuple[Band, ...]:
     """The bands of positions that occur in a text, in n-gram ids, under K systems."""
-    bands_N = np.searchsorted(FIRSTS, _positions(word_ids_N), side="right") - 1
-    bands_N[word_ids_N == END] = len(FIRSTS)
-    return banded(bands_N, _name, log10_probs_KN=log10_probs_KN)
-
-
-def _positions(word_ids_N: Ids) -> Ids:
-    """1 for the first token of each sentence."""
     places = np.arange(len(word_ids_N))
     is_first = np.concatenate([[True], word_ids_N[:-1] == END])
     firsts = np.maximum.accumulate(np.where(is_first, places, 0))
-    return (places - firsts + 1).astype(np.int32)
+    bands_N = np.searchsorted(FIRSTS, places - firsts + 1, side="right") - 1
+    bands_N[word_ids_N == END] = len(FIRSTS)
+    return banded(bands_N, _name, log10_probs_KN=log10_probs_KN)
 
 
 def _name(band: int) -> str:

@@ -121,15 +121,6 @@ def test_dropout_also_stands_between_layers(build: Build, x_TBE: torch.Tensor) -
     assert 0.3 < float(kept.float().mean()) < 0.7
 
 
-def test_the_same_seed_drops_the_same(build: Build, x_TBE: torch.Tensor) -> None:
-    context = trained(build, 2, 0.5)
-    outputs = []
-    for _ in range(2):
-        torch.manual_seed(7)
-        outputs.append(context(x_TBE, context.initial_state(STREAMS))[0])
-    assert torch.equal(*outputs)
-
-
 def test_without_dropout_training_computes_what_evaluation_does(
     build: Build, x_TBE: torch.Tensor
 ) -> None:

@@ -55,7 +55,7 @@ def slow_vector(encoder: CharCNN, letters: list[int]) -> list[float]:
         ["a"],
         ["</s>", "<unk>"],
         ["abcabc", "a", "cab"],
-        ["a", "abc" * 20, "ab", "bac", "</s>", "uuuu", "abacus", "zz"],
+        ["a", "a" * 64 + "c", "ab", "bac", "</s>", "uuuu", "abacus", "zz"],
     ],
     ids=len,
 )
@@ -71,14 +71,6 @@ def test_the_cnn_equals_a_slow_loop_over_characters(
         encoder.letters.weight[PAD] = padding_vector
     expected = torch.tensor([slow_vector(encoder, inventory.spelling(form)) for form in forms])
     torch.testing.assert_close(encoder(spell(forms)), expected, rtol=0, atol=1e-5)
-
-
-def test_a_form_of_65_letters_is_read_to_its_end(
-    encoder: CharCNN, inventory: Inventory, spell: Spell
-) -> None:
-    form = "a" * 64 + "c"
-    expected = torch.tensor([slow_vector(encoder, inventory.spelling(form))])
-    torch.testing.assert_close(encoder(spell([form])), expected, rtol=0, atol=1e-5)
 
 
 START, A, B, END = 0.1, 0.2, 0.3, 0.4  # the letters of the hand calculations, one number each

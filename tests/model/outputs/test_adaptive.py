@@ -1,9 +1,8 @@
-"""The adaptive softmax against torch's forward pass and a loop, and its cutoffs by hand."""
+"""The adaptive softmax against torch's forward pass, and its cutoffs by hand."""
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -31,24 +30,6 @@ def test_log_probabilities_and_nll_are_those_of_torchs_own_module(
     words = torch.arange(40) % inventory.n_words
     torch.testing.assert_close(output.log_probs(h), output.words.log_prob(h))
     torch.testing.assert_close(output.nll(h, words), -output.words(h, words).output)
-
-
-def test_probabilities_are_those_of_a_loop_over_head_and_tails(
-    output: AdaptiveSoftmax, inventory: Inventory
-) -> None:
-    h = np.random.default_rng(2).normal(size=DIM)
-    state = {name: tensor.double().numpy() for name, tensor in output.state_dict().items()}
-    head = np.exp(state["words.head.weight"] @ h)
-    head /= head.sum()
-    expected = list(head[:3])
-    for number, (first, last) in enumerate([(3, 5), (5, 9), (9, inventory.n_words)]):
-        narrow = state[f"words.tail.{number}.0.weight"] @ h
-        assert len(narrow) == DIM // 2 ** (number + 1)
-        scores = np.exp(state[f"words.tail.{number}.1.weight"] @ narrow)
-        assert len(scores) == last - first
-        expected += list(head[3 + number] * scores / scores.sum())
-    found = output.log_probs(torch.tensor(h[None], dtype=torch.float32)).exp()
-    np.testing.assert_allclose(found.detach().numpy()[0], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,6 @@ def test_classes_by_mass_are_those_of_the_toolkits_loop(n_classes: int, is_root:
     assert found == toolkit_classes(counts, n_classes, is_root=is_root)
 
 
-def test_classes_by_mass_by_hand() -> None:
-    # Each of two classes should hold 8 of 16: the word that passes 8, the third, is the last.
-    assert by_mass([5, 3, 4, 2, 1, 1], 2, is_root=False) == [0, 0, 0, 1, 1, 1]
-    # Roots 10, 1, 1, 1, 1 sum to 14: the first word alone passes both thirds, then one word a step.
-    assert by_mass([100, 1, 1, 1, 1], 3, is_root=True) == [0, 1, 2, 2, 2]
-
-
 def test_words_that_were_never_counted_are_in_one_class() -> None:
     assert by_mass([0, 0, 0], 2, is_root=False) == [0, 0, 0]
 

@@ -119,14 +119,6 @@ def test_scores_of_characters_and_a_free_vector_are_those_of_each_word_encoded_a
         torch.testing.assert_close(output.scores(h), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_an_encoder_of_its_own_gets_its_padding_back(build: Build, inventory: Inventory) -> None:
-    output = build(OUTPUT, {"type": "composed", "encoder": CNN}, leading=[DIM, inventory, None])
-    assert isinstance(output.encoder, CharCNN)
-    nn.init.ones_(output.encoder.letters.weight)
-    output.after_step()
-    assert output.encoder.letters.weight.sum(dim=1).tolist() == [0.0] + [3.0] * 10
-
-
 class Counting(WordLookup):
     """Counts the forms it encodes; no plain table, so that its vectors are computed."""
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from charlm.model.build import OUTPUT
-from charlm.model.kernels.cross_entropy import cross_entropy
 from charlm.model.outputs import table
 from charlm.model.outputs.softmax import Softmax
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -59,15 +58,6 @@ def test_scores_of_thousands_overflow_nothing(output: Softmax, precision: str) -
     assert bool(h.grad.isfinite().all())
 
 
-def test_a_softmax_of_zeros_gives_every_word_one_in_v(
-    output: Softmax, inventory: Inventory
-) -> None:
-    for parameter in output.parameters():
-        torch.nn.init.zeros_(parameter)
-    nll = output.nll(torch.ones(1, DIM), torch.tensor([2]))
-    assert nll.item() == pytest.approx(np.log(inventory.n_words))
-
-
 def test_without_a_bias_and_with_a_projection_scores_are_two_products(
     build: Callable[..., Softmax], inventory: Inventory
 ) -> None:
@@ -86,17 +76,6 @@ def test_without_a_bias_and_with_a_projection_scores_are_two_products(
 def test_by_default_it_holds_what_trained_runs_hold(output: Softmax, inventory: Inventory) -> None:
     shapes = {name: tuple(tensor.shape) for name, tensor in output.state_dict().items()}
     assert shapes == {"words.weight": (inventory.n_words, DIM), "words.bias": (inventory.n_words,)}
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_the_default_costs_the_same_bits_as_the_plain_call(output: Softmax, precision: str) -> None:
-    h = torch.randn(40, DIM, generator=torch.Generator().manual_seed(4))
-    words = torch.arange(40) % 13 - 1
-    weight, bias = output.words.weight, output.words.bias
-    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-        found = output.nll(h, words)
-        expected = cross_entropy(h, words, weight_VH=weight, bias_V=bias)
-    assert torch.equal(found, expected)
 
 
 @pytest.mark.parametrize("at_once", [1, 3 * 7, 1 << 26])

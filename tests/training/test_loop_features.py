@@ -16,11 +16,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from charlm.run.folder import MODEL, VOCABULARY
+from charlm.run.folder import MODEL
 from charlm.run.history import PRETRAINING
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import EncodedText
-from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
+from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.checkpoint import save_epoch
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
@@ -284,14 +284,3 @@ def epochs_until_the_end(trainer: Trainer, valid_ppls: Sequence[float]) -> int:
 
 
 COMPOSED = ("output.type=composed", "output.project=true")
-
-
-@pytest.mark.parametrize(("output", "name"), [((), "output.words.bias"), (COMPOSED, "output.bias")])
-def test_noise_contrastive_training_begins_with_the_unigrams_as_biases(
-    output: tuple[str, ...], name: str, train_toy: Any, tiny: tuple[str, ...], tmp_path: Path
-) -> None:
-    train_toy(overrides=(*tiny, *output, "recipe.criterion.type=nce"), epochs=1, lr=1e-9)
-    counts = load_inventory(tmp_path / "run" / VOCABULARY).counts
-    expected = [math.log((count + 1) / (sum(counts) + len(counts))) for count in counts]
-    bias_V = load_file(tmp_path / "run" / MODEL)[name]
-    assert bias_V.tolist() == pytest.approx(expected, abs=1e-4)

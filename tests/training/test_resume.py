@@ -165,7 +165,9 @@ def test_resume_starts_a_run_where_there_is_none(
     train_toy: TrainToy, bits: Bits, tmp_path: Path
 ) -> None:
     train_toy("whole")
-    assert train_toy(resume=True).is_finished
+    notes: list[str] = []
+    assert train_toy(resume=True, notes=notes).is_finished
+    assert notes == [f"{tmp_path / 'run'} holds no run yet: starting one of char-small"]
     assert bits(tmp_path / "run") == bits(tmp_path / "whole")
 
 

@@ -20,15 +20,6 @@ from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 from charlm.training import training_notes
 from charlm.training.watcher import Silence
 
-
-def test_a_run_to_resume_that_is_not_there_is_begun_and_said(
-    train_toy: Callable[..., Any], tmp_path: Path
-) -> None:
-    notes: list[str] = []
-    train_toy("typo", epochs=1, resume=True, notes=notes)
-    assert notes == [f"{tmp_path / 'typo'} holds no run yet: starting one of char-small"]
-
-
 SAME = (
     "the rate is the same in all 3 epochs: recipe.schedule.first_epoch={}, after which it may "
     "change"
@@ -331,15 +322,6 @@ def test_a_training_that_patience_ends_does_not_tell_of_averages_to_come(
     result = train_toy(overrides=overrides, epochs=50, lr=30.0, bptt=5, notes=notes)
     assert notes[-1].startswith(f"ended after epoch {result.epochs} of 50: ")
     assert f"weights are averaged from epoch {result.epochs + 1} on" not in notes
-
-
-def test_the_rate_that_is_written_down_is_that_of_an_epochs_last_step(
-    train_toy: Callable[..., Any], tiny: tuple[str, ...], tmp_path: Path
-) -> None:
-    train_toy(overrides=(*tiny, "recipe.schedule.type=linear", "recipe.schedule.warm_up=0"))
-    log = (tmp_path / "run" / LOG).read_text().splitlines()
-    rates = [json.loads(line)["rate"] for line in log]
-    assert rates == pytest.approx([1 - 2 / 6, 1 - 5 / 6])  # of six steps, the third and the last
 
 
 class FullDisk(Silence):

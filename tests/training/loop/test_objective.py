@@ -12,7 +12,6 @@ from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentenc
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop import objective
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.penalties import activation_penalty, temporal_penalty
 
 MakeTrainer = Callable[..., Trainer]
 
@@ -127,19 +126,6 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
     for p, total in zip(together.parameters, expected, strict=True):
         assert p.grad is not None
         torch.testing.assert_close(p.grad, total)
-
-
-@pytest.mark.parametrize("penalty", [activation_penalty, temporal_penalty])
-def test_a_penalty_is_added_once_for_each_token(
-    trainer_of: MakeTrainer, penalty: Callable[[Tensor, None], Tensor]
-) -> None:
-    options = {}, {penalty.__name__: 3.0}
-    plain, penalised = (trainer_of(SENTENCES, **each).objective for each in options)
-    batch = trainer_of(SENTENCES).batches.batch(0)  # whole, of two streams
-    h_TBH = torch.randn(*batch.words_TB.shape, 2, generator=torch.Generator().manual_seed(1))
-    before, after = (each.loss_of(h_TBH, batch, step=0)[0].item() for each in (plain, penalised))
-    added = 3.0 * batch.n_tokens * float(penalty(h_TBH, None))
-    assert after - before == pytest.approx(added, rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -183,17 +183,6 @@ def test_the_clipped_norm_counts_the_padding_row(
     assert difference(copied(trainer), without) > 1e-4  # 100 times the rounding error
 
 
-def test_the_padding_row_is_zero_before_and_after_a_step_though_it_has_a_gradient(
-    trainer_of: MakeTrainer,
-) -> None:
-    trainer = trainer_of()
-    table = dict(trainer.model.named_parameters())[PADDING_ROW]
-    assert not table[0].any()
-    trainer.step(trainer.batches.batch(0))
-    assert not table[0].any()
-    assert table.grad is not None and table.grad[0].any()
-
-
 def test_the_state_is_carried_over_chunks_and_starts_at_zero_in_every_epoch(
     trainer_of: MakeTrainer,
 ) -> None:

@@ -99,24 +99,6 @@ def test_ema_begins_with_the_first_step() -> None:
     assert Exponential().begins([100.0, 90.0])
 
 
-@pytest.mark.parametrize(
-    ("ppls", "window", "begins"),
-    [
-        ([], 5, False),
-        ([9, 8, 7, 6, 5, 4, 3], 5, False),
-        ([1, 9, 9, 9, 9, 9], 5, False),  # the first lies only five epochs before the last
-        ([1, 9, 9, 9, 9, 9, 9], 5, True),
-        ([9, 1, 9, 9, 9, 9, 9], 5, False),  # worse than the second, but that one is too recent
-        ([9, 9, 9, 9, 9, 9, 9], 5, False),  # equal is not worse
-    ],
-)
-def test_nt_asgd_begins_after_an_epoch_worse_than_the_best_of_long_before(
-    ppls: list[float], window: int, begins: bool
-) -> None:
-    assert NonMonotonic(window=window).begins(ppls) is begins
-    assert triggered(ppls, window=window) is begins
-
-
 @pytest.mark.parametrize("window", [0, 1, 2])
 def test_nt_asgd_begins_when_the_published_loop_does_and_never_stops(window: int) -> None:
     averaging = NonMonotonic(window=window)

@@ -14,17 +14,30 @@ from charlm.settings import Settings
 STEPS, STREAMS = 6, 3
 
 
+class Parameters(dict[str, Any]):
+    """A layer's parameters by name."""
+
+    def normalised(self, x: Any, name: str) -> Any:
+        """x by the layer norm of this name, as in Straka's slides; x itself where there is none."""
+        if f"{name}.gain" not in self:
+            return x
+        centred = x - x.mean(axis=-1, keepdims=True)
+        scale = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 0.001)
+        return (1 + self[f"{name}.gain"]) * centred / scale + self[f"{name}.shift"]
+
+
 @pytest.fixture(scope="session")
 def assert_is_loop(build: Callable[..., Context]) -> Callable[..., None]:
     """Compares a context with a loop over `slow`, in float64, from a random state.
 
-    `slow` takes the parameters by name, an input, and the state as one array or several. It returns
+    `slow` takes `Parameters`, an input, and the state as one array or several. It returns
     the next state, whose first array is the output.
     """
 
     def compare(settings: Settings, slow: Callable[..., Any], *, input_dim: int = 5) -> None:
         context = build(CONTEXT, settings, leading=[input_dim]).double()
-        p = {name.removeprefix("layers.0."): t.numpy() for name, t in context.state_dict().items()}
+        named = context.state_dict().items()
+        p = Parameters({name.removeprefix("layers.0."): t.numpy() for name, t in named})
         random = np.random.default_rng(3)
         x_TBE = random.normal(size=(STEPS, STREAMS, input_dim))
         n_leaves = len(state_leaves(context.initial_state(STREAMS)))

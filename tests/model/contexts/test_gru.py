@@ -20,12 +20,12 @@ Check = Callable[..., None]
 INPUT_DIM, DIM, STEPS, STREAMS = 5, 4, 6, 3
 
 
-def by_row(p: dict[str, Floats], name: str) -> tuple[Floats, ...]:
+def by_row(p: Any, name: str) -> tuple[Floats, ...]:
     """The parts of a parameter for r, u and the candidate."""
     return tuple(np.split(p[name], 3))
 
 
-def straka(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
+def straka(p: Any, x: Floats, h: Floats) -> Floats:
     w_r, w_u, w_h = by_row(p, "weight_ih_l0")
     v_r, v_u, v_h = by_row(p, "weight_hh_l0")
     b_r, b_u, b_h = by_row(p, "bias_ih_l0")
@@ -35,7 +35,7 @@ def straka(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
     return u * h + (1 - u) * candidate
 
 
-def koehn(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
+def koehn(p: Any, x: Floats, h: Floats) -> Floats:
     """4.14 to 4.16, where update = 1 − u: his matrices are ours with the other sign."""
     w_r, w_u, w = by_row(p, "weight_ih_l0")
     u_r, u_u, u = by_row(p, "weight_hh_l0")
@@ -46,32 +46,26 @@ def koehn(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
     return (1 - update) * h + update * combination + bias
 
 
-def normalised(x: Floats, p: dict[str, Floats], name: str) -> Floats:
-    centred = x - x.mean(axis=-1, keepdims=True)
-    scale = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 0.001)
-    return (1 + p[f"{name}.gain"]) * centred / scale + p[f"{name}.shift"]
-
-
-def with_layer_norm(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
+def with_layer_norm(p: Any, x: Floats, h: Floats) -> Floats:
     """Each product is normalised: with x, the gates' with h, the candidate's with r ⊙ h."""
-    from_x = normalised(x @ p["weight_ih_l0"].T, p, "norm_x") + p["bias_ih_l0"]
+    from_x = p.normalised(x @ p["weight_ih_l0"].T, "norm_x") + p["bias_ih_l0"]
     x_r, x_u, x_h = np.split(from_x, 3, axis=-1)
     gates, last = p["weight_hh_l0"][: 2 * DIM], p["weight_hh_l0"][2 * DIM :]
-    h_r, h_u = np.split(normalised(h @ gates.T, p, "norms.0"), 2, axis=-1)
+    h_r, h_u = np.split(p.normalised(h @ gates.T, "norms.0"), 2, axis=-1)
     r, u = sigmoid(x_r + h_r), sigmoid(x_u + h_u)
-    candidate = np.tanh(x_h + normalised((r * h) @ last.T, p, "norms.1"))
+    candidate = np.tanh(x_h + p.normalised((r * h) @ last.T, "norms.1"))
     return u * h + (1 - u) * candidate
 
 
-def after_with_layer_norm(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
+def after_with_layer_norm(p: Any, x: Floats, h: Floats) -> Floats:
     """As torch's cell, but with each product normalised."""
     biases = np.split(p["bias_hh_l0"], [2 * DIM])
-    from_x = normalised(x @ p["weight_ih_l0"].T, p, "norm_x") + p["bias_ih_l0"]
+    from_x = p.normalised(x @ p["weight_ih_l0"].T, "norm_x") + p["bias_ih_l0"]
     x_r, x_u, x_h = np.split(from_x, 3, axis=-1)
     gates, last = p["weight_hh_l0"][: 2 * DIM], p["weight_hh_l0"][2 * DIM :]
-    h_r, h_u = np.split(normalised(h @ gates.T, p, "norms.0") + biases[0], 2, axis=-1)
+    h_r, h_u = np.split(p.normalised(h @ gates.T, "norms.0") + biases[0], 2, axis=-1)
     r, u = sigmoid(x_r + h_r), sigmoid(x_u + h_u)
-    candidate = np.tanh(x_h + r * (normalised(h @ last.T, p, "norms.1") + biases[1]))
+    candidate = np.tanh(x_h + r * (p.normalised(h @ last.T, "norms.1") + biases[1]))
     return u * h + (1 - u) * candidate
 
 

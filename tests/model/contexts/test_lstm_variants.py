@@ -16,53 +16,43 @@ from charlm.settings import build_part
 
 Floats = npt.NDArray[np.float64]
 Check = Callable[..., None]
-Slow = Callable[[dict[str, Floats], Floats, Floats, Floats], tuple[Floats, Floats]]
+Slow = Callable[[Any, Floats, Floats, Floats], tuple[Floats, Floats]]
 
 INPUT_DIM, DIM = 5, 4
 
 
-def normalised(x: Floats, p: dict[str, Floats], name: str) -> Floats:
-    """Layer normalisation as in Straka's slides, row by row, the gain counted from 1."""
-    rows = []
-    for row in x:
-        mean = sum(row) / len(row)
-        variance = sum((value - mean) ** 2 for value in row) / len(row)
-        rows.append((row - mean) / np.sqrt(variance + 0.001))
-    return (1 + p[f"{name}.gain"]) * np.stack(rows) + p[f"{name}.shift"]
-
-
-def affine(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
+def affine(p: Any, x: Floats, h: Floats) -> Floats:
     bias = p["bias_ih_l0"] + p["bias_hh_l0"]
     return x @ p["weight_ih_l0"].T + h @ p["weight_hh_l0"].T + bias
 
 
-def without_forget_gate(p: dict[str, Floats], x: Floats, h: Floats, c: Floats) -> Any:
+def without_forget_gate(p: Any, x: Floats, h: Floats, c: Floats) -> Any:
     """The LSTM of 1997: c = c + i ⊙ tanh(…)."""
     i, g, o = np.split(affine(p, x, h), 3, axis=-1)
     c = c + sigmoid(i) * np.tanh(g)
     return sigmoid(o) * np.tanh(c), c
 
 
-def without_input_gate(p: dict[str, Floats], x: Floats, h: Floats, c: Floats) -> Any:
+def without_input_gate(p: Any, x: Floats, h: Floats, c: Floats) -> Any:
     f, g, o = np.split(affine(p, x, h), 3, axis=-1)
     c = sigmoid(f) * c + np.tanh(g)
     return sigmoid(o) * np.tanh(c), c
 
 
-def without_output_gate(p: dict[str, Floats], x: Floats, h: Floats, c: Floats) -> Any:
+def without_output_gate(p: Any, x: Floats, h: Floats, c: Floats) -> Any:
     i, f, g = np.split(affine(p, x, h), 3, axis=-1)
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     return np.tanh(c), c
 
 
-def with_forget_bias(p: dict[str, Floats], x: Floats, h: Floats, c: Floats) -> Any:
+def with_forget_bias(p: Any, x: Floats, h: Floats, c: Floats) -> Any:
     """The −b of the tables: here 1.5 more on the forget gate than what is drawn."""
     i, f, g, o = np.split(affine(p, x, h), 4, axis=-1)
     c = sigmoid(f + 1.5) * c + sigmoid(i) * np.tanh(g)
     return sigmoid(o) * np.tanh(c), c
 
 
-def koehn(p: dict[str, Floats], x: Floats, h: Floats, c: Floats) -> Any:
+def koehn(p: Any, x: Floats, h: Floats, c: Floats) -> Any:
     """4.10 to 4.13: no biases, gates that see the memory before the step, activation outside."""
     w = dict(zip("ifgo", np.split(p["weight_ih_l0"], 4), strict=True))
     u = dict(zip("ifgo", np.split(p["weight_hh_l0"], 4), strict=True))
@@ -72,13 +62,13 @@ def koehn(p: dict[str, Floats], x: Floats, h: Floats, c: Floats) -> Any:
     return np.tanh(gate["o"] * memory), memory
 
 
-def with_layer_norm(p: dict[str, Floats], x: Floats, h: Floats, c: Floats) -> Any:
+def with_layer_norm(p: Any, x: Floats, h: Floats, c: Floats) -> Any:
     """Ba et al. (2016), eq. 20 to 22."""
-    of_x = normalised(x @ p["weight_ih_l0"].T, p, "norm_x")
-    of_h = normalised(h @ p["weight_hh_l0"].T, p, "norms.0")
+    of_x = p.normalised(x @ p["weight_ih_l0"].T, "norm_x")
+    of_h = p.normalised(h @ p["weight_hh_l0"].T, "norms.0")
     i, f, g, o = np.split(of_x + of_h + p["bias_ih_l0"] + p["bias_hh_l0"], 4, axis=-1)
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-    return sigmoid(o) * np.tanh(normalised(c, p, "norm_c")), c
+    return sigmoid(o) * np.tanh(p.normalised(c, "norm_c")), c
 
 
 VARIANTS: dict[str, tuple[dict[str, Any], Slow]] = {

@@ -1,6 +1,7 @@
 """MUT1 to MUT3 against loops over the equations of Jozefowicz et al. (2015)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +12,11 @@ from charlm.model.build import CONTEXT
 from charlm.model.contract import Context
 
 Floats = npt.NDArray[np.float64]
-Parameters = dict[str, Floats]
+Parameters = Any  # of conftest.py
 Build = Callable[..., Context]
 Check = Callable[..., None]
 
 DIM = 4
-
-
-def normalised(x: Floats, p: Parameters, name: str) -> Floats:
-    """Layer normalisation where the part has one, else nothing."""
-    if f"{name}.gain" not in p:
-        return x
-    centred = x - x.mean(axis=-1, keepdims=True)
-    scale = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 0.001)
-    return (1 + p[f"{name}.gain"]) * centred / scale + p[f"{name}.shift"]
 
 
 def raw(p: Parameters, x: Floats) -> Floats:
@@ -35,32 +27,32 @@ def raw(p: Parameters, x: Floats) -> Floats:
 def mut1(p: Parameters, x: Floats, h: Floats) -> Floats:
     b_z, b_r, b_h = np.split(p["bias_ih_l0"], 3)
     u_r, u_h = np.split(p["weight_hh_l0"], 2)
-    x_z, x_r = np.split(normalised(x @ p["weight_ih_l0"].T, p, "norm_x"), 2, axis=-1)
+    x_z, x_r = np.split(p.normalised(x @ p["weight_ih_l0"].T, "norm_x"), 2, axis=-1)
     z = sigmoid(x_z + b_z)
-    r = sigmoid(x_r + normalised(h @ u_r.T, p, "norms.0") + b_r)
-    candidate = np.tanh(normalised((r * h) @ u_h.T, p, "norms.1") + np.tanh(raw(p, x)) + b_h)
+    r = sigmoid(x_r + p.normalised(h @ u_r.T, "norms.0") + b_r)
+    candidate = np.tanh(p.normalised((r * h) @ u_h.T, "norms.1") + np.tanh(raw(p, x)) + b_h)
     return candidate * z + h * (1 - z)
 
 
 def mut2(p: Parameters, x: Floats, h: Floats) -> Floats:
     b_z, b_r, b_h = np.split(p["bias_ih_l0"], 3)
     u_z, u_r, u_h = np.split(p["weight_hh_l0"], 3)
-    x_z, x_h = np.split(normalised(x @ p["weight_ih_l0"].T, p, "norm_x"), 2, axis=-1)
-    gates = normalised(np.concatenate([h @ u_z.T, h @ u_r.T], axis=-1), p, "norms.0")
+    x_z, x_h = np.split(p.normalised(x @ p["weight_ih_l0"].T, "norm_x"), 2, axis=-1)
+    gates = p.normalised(np.concatenate([h @ u_z.T, h @ u_r.T], axis=-1), "norms.0")
     h_z, h_r = np.split(gates, 2, axis=-1)
     z = sigmoid(x_z + h_z + b_z)
     r = sigmoid(raw(p, x) + h_r + b_r)
-    candidate = np.tanh(normalised((r * h) @ u_h.T, p, "norms.1") + x_h + b_h)
+    candidate = np.tanh(p.normalised((r * h) @ u_h.T, "norms.1") + x_h + b_h)
     return candidate * z + h * (1 - z)
 
 
 def mut3(p: Parameters, x: Floats, h: Floats) -> Floats:
     b_z, b_r, b_h = np.split(p["bias_ih_l0"], 3)
     u_z, u_r, u_h = np.split(p["weight_hh_l0"], 3)
-    x_z, x_r, x_h = np.split(normalised(x @ p["weight_ih_l0"].T, p, "norm_x"), 3, axis=-1)
-    z = sigmoid(x_z + normalised(np.tanh(h) @ u_z.T, p, "norms.0") + b_z)
-    r = sigmoid(x_r + normalised(h @ u_r.T, p, "norms.1") + b_r)
-    candidate = np.tanh(normalised((r * h) @ u_h.T, p, "norms.2") + x_h + b_h)
+    x_z, x_r, x_h = np.split(p.normalised(x @ p["weight_ih_l0"].T, "norm_x"), 3, axis=-1)
+    z = sigmoid(x_z + p.normalised(np.tanh(h) @ u_z.T, "norms.0") + b_z)
+    r = sigmoid(x_r + p.normalised(h @ u_r.T, "norms.1") + b_r)
+    candidate = np.tanh(p.normalised((r * h) @ u_h.T, "norms.2") + x_h + b_h)
     return candidate * z + h * (1 - z)
 
 

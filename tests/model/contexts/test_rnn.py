@@ -13,7 +13,7 @@ from charlm.model.build import CONTEXT
 from charlm.model.contract import Context
 
 Floats = npt.NDArray[np.float64]
-Parameters = dict[str, Floats]
+Parameters = Any  # of conftest.py
 Build = Callable[..., Context]
 Check = Callable[..., None]
 
@@ -23,12 +23,6 @@ ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "sigmoid": expit,
     "relu": lambda x: np.maximum(x, 0),
 }
-
-
-def normalised(x: Floats, p: Parameters, name: str) -> Floats:
-    centred = x - x.mean(axis=-1, keepdims=True)
-    scale = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 0.001)
-    return (1 + p[f"{name}.gain"]) * centred / scale + p[f"{name}.shift"]
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -49,8 +43,8 @@ def test_layer_norm_stands_on_the_products_with_input_and_state(assert_is_loop: 
     settings = {"type": "rnn", "dim": DIM, "layers": 1, "layer_norm": True}
 
     def step(p: Parameters, x: Floats, h: Floats) -> Floats:
-        from_x = normalised(x @ p["weight_ih_l0"].T, p, "norm_x")
-        from_h = normalised(h @ p["weight_hh_l0"].T, p, "norms.0")
+        from_x = p.normalised(x @ p["weight_ih_l0"].T, "norm_x")
+        from_h = p.normalised(h @ p["weight_hh_l0"].T, "norms.0")
         return np.tanh(from_x + from_h + p["bias_ih_l0"] + p["bias_hh_l0"])
 
     assert_is_loop(settings, step)
@@ -66,14 +60,11 @@ def test_a_deep_transition_equals_a_loop_over_equation_4_18(
     settings |= {"activation": activation, "layer_norm": layer_norm}
     f = ACTIVATIONS[activation]
 
-    def norm(x: Floats, p: Parameters, name: str) -> Floats:
-        return normalised(x, p, name) if layer_norm else x
-
     def step(p: Parameters, x: Floats, h: Floats) -> Floats:
-        from_x = norm(x @ p["weight_ih_l0"].T, p, "norm_x")
-        a = f(from_x + norm(h @ p["weight_hh_l0"].T, p, "norms.0") + p["bias_ih_l0"])
+        from_x = p.normalised(x @ p["weight_ih_l0"].T, "norm_x")
+        a = f(from_x + p.normalised(h @ p["weight_hh_l0"].T, "norms.0") + p["bias_ih_l0"])
         for i in range(1, depth):
-            a = f(norm(a @ p[f"weight_hh_l{i}"].T, p, f"norms.{i}") + p[f"bias_ih_l{i}"])
+            a = f(p.normalised(a @ p[f"weight_hh_l{i}"].T, f"norms.{i}") + p[f"bias_ih_l{i}"])
         return a
 
     assert_is_loop(settings, step)

@@ -9,6 +9,7 @@ import torch
 
 from charlm import evaluate
 from charlm.bench import evaluate as evaluate_module
+from charlm.bench import machine
 from charlm.bench import train as train_module
 from charlm.bench.evaluate import EvalBench, bench_eval
 from charlm.bench.flops import forward_flops
@@ -21,6 +22,11 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.forms import FormTable
 from charlm.presets import preset
 from charlm.training.loop.graph_step import WARM_UPS
+
+
+@pytest.fixture(autouse=True)
+def _short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "SIZE", 64)  # of the matrix product, most of a test's time
 
 
 def bench_of(timings: dict[str, Timing]) -> TrainBench:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from charlm.bench.bench_options import StepBenchOptions
 from charlm.bench.machine import description, finished
-from charlm.bench.text import corpus
+from charlm.bench.text import sentences
 from charlm.bench.timing import Measured, in_turns
 from charlm.errors import ConfigError
 from charlm.model.build import build_model
@@ -27,11 +27,9 @@ from charlm.presets import preset
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.decoding.run_steps import RunSteps
 from charlm.scoring.decoding.states import StatefulModel
-from charlm.text.corpus.sentences import read_sentences, split_path
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 STEPS, PRODUCTS = "step", "matrix products"
-MADE_TOKENS = 200_000  # enough for all words of the vocabulary
 WORDS_AT_ONCE = 500
 
 
@@ -65,8 +63,7 @@ def bench_step(options: StepBenchOptions) -> StepBench:
     """
     set_threads(options.threads)
     device = pick_device(options.device)
-    with corpus(None, n_tokens=MADE_TOKENS) as folder:
-        inventory = inventory_of(read_sentences(split_path(folder, "train")))
+    inventory = inventory_of(sentences(0, is_full=True))
     torch.manual_seed(options.seed)
     model, _ = build_model(preset(options.arch), inventory)
     model.to(device).eval()

@@ -167,7 +167,10 @@ def test_a_seed_where_nothing_is_drawn_is_refused() -> None:
         bench_eval(model="run", data="ptb", seed=9)
 
 
-def test_a_text_that_is_made_is_drawn_by_the_seed(tiny_run: Path) -> None:
+def test_a_text_that_is_made_is_drawn_by_the_seed(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluate_module, "MADE_TOKENS", 2_000)
     benches = [
         bench_eval(
             model=tiny_run, naive_tokens=1, repetitions=1, seed=seed, threads=1, device="cpu"

@@ -17,12 +17,6 @@ TrainToy = Callable[..., Any]
 STEPS = 3  # steps of an epoch
 
 
-def changed_json(path: Path, change: Callable[[Any], object]) -> None:
-    value = json.loads(path.read_text())
-    change(value)
-    path.write_text(json.dumps(value))
-
-
 def history(**changes: Any) -> Callable[[Any, Any], object]:
     return lambda tensors, meta: meta["position"]["history"][0].update(changes)
 

@@ -281,6 +281,3 @@ def epochs_until_the_end(trainer: Trainer, valid_ppls: Sequence[float]) -> int:
     while not trainer.progress.is_finished:
         trainer.run_epoch(lambda: False)
     return trainer.position.epoch
-
-
-COMPOSED = ("output.type=composed", "output.project=true")

@@ -1,5 +1,6 @@
 """Epochs of seconds, as on a GPU: not each has a checkpoint, and the result does not show it."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def test_a_training_that_dies_goes_on_from_its_last_checkpoint_or_the_start(
     assert tuple(found) == n_written
     assert bits(tmp_path / "killed") == bits(tmp_path / "whole")
     cards = [(tmp_path / name / CARD).read_text() for name in ("killed", "whole")]
-    assert cards[0] == cards[1]
+    assert len({re.sub(r"\| time \|.*", "", card) for card in cards}) == 1
 
 
 def test_one_that_is_stopped_between_checkpoints_goes_on_where_it_was(

@@ -62,12 +62,6 @@ class LineRules:
             DataError: the mark of UTF-8, where another encoding was said; that of UTF-16, UTF-32;
                 a file whose lines end in CR.
         """
-        if CR in raw.rstrip(CR) and not raw.endswith(b"\n") and not self.takes_nul:
-            raise DataError(
-                f"{where}: found a CR at byte {raw.index(CR) + 1} and no LF, as old Macs end "
-                "lines; expected lines that end in LF; convert the file (tr '\\r' '\\n'), or save "
-                "a spreadsheet as CSV UTF-8"
-            )
         if raw.startswith(UTF32):
             raise DataError(
                 f"{where}: looks like UTF-32; expected UTF-8; convert the file (iconv -f UTF-32 -t "
@@ -83,6 +77,12 @@ class LineRules:
             raise DataError(
                 f"{where}: looks like UTF-16 without a byte order mark; expected UTF-8; convert "
                 f"the file (iconv -f UTF-16{ends} -t UTF-8)"
+            )
+        if CR in raw.rstrip(CR) and not raw.endswith(b"\n") and not self.takes_nul:
+            raise DataError(
+                f"{where}: found a CR at byte {raw.index(CR) + 1} and no LF, as old Macs end "
+                "lines; expected lines that end in LF; convert the file (tr '\\r' '\\n'), or save "
+                "a spreadsheet as CSV UTF-8"
             )
         if not raw.startswith(BOM):
             return b""

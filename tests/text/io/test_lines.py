@@ -196,8 +196,9 @@ def test_the_mark_of_utf_8_is_none_of_another_encoding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_utf_16_is_called_by_its_name(codec: str, encoding: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "text", "\ufeffein Wort\n".encode(codec))
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_utf_16_is_called_by_its_name(codec: str, encoding: str, end: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "text", f"\ufeffein Wort{end}".encode(codec))
     with pytest.raises(DataError) as caught:
         list(read_lines(path, rules=LineRules(encoding=encoding, invalid="replace")))
     assert str(caught.value).startswith(f"{path}:1: looks like UTF-16, as PowerShell's > and ")

@@ -159,6 +159,7 @@ TEXT_RULES: Rules = {
     "contractions": LIST_RULES["contractions"],
 }
 MAPS = " and so on --map FILE with "  # between two pieces of advice that are one file
+ONE_OF = ("apostrophes", "curly contractions")  # a file takes one rule for `*\u2019s`
 WITHOUT_SIGNS = TEXT_RULES | {"punctuation": LIST_RULES["punctuation"]}
 SIGNS = ".,?!;:\u0589\u060c\u061f\u0964\u1362\u3002"
 N_LOOKED_AT = 3000  # unknown words whose other spellings are tried, in a tenth of a second
@@ -249,6 +250,8 @@ def options_advised(unknown: Counter[str], vocabulary: Collection[str]) -> str:
     while found := _helpful(counts, vocabulary, rules):
         names = _names(found)
         suiting = [n for n in names if _leaves(vocabulary, rules[n][0], name=n)]
+        if all(name in suiting for name in ONE_OF):
+            suiting.remove(_rarer(found))
         if suiting == names:
             break
         rules = {name: rules[name] for name in suiting}
@@ -275,6 +278,11 @@ def _helpful(unknown: Counter[str], vocabulary: Collection[str], rules: Rules) -
     useful = [each for each in found if each.share >= ENOUGH]
     part, n_types = (sum(each.share for each in useful), sum(each.n_types for each in useful))
     return useful if part >= MOST or (part >= MANY and n_types >= ENOUGH_TYPES) else []
+
+
+def _rarer(remedies: Collection[Remedy]) -> str:
+    """Which of the rules that exclude each other helps fewer words."""
+    return min(ONE_OF, key=lambda rule: sum(r.n_tokens for r in remedies if rule in r.rule))
 
 
 def _names(remedies: Iterable[Remedy]) -> list[str]:

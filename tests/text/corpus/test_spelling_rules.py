@@ -31,6 +31,11 @@ SPOKEN = TOKENISED - {".", ","}
             "--map FILE with `*n’t TAB * n't`, `*’s TAB * 's`, `*n't TAB * n't`, `*'s TAB * 's` "
             "and so on: don’t > do n't, don't > do n't",
         ),
+        (  # one file of rules cannot do both
+            "it’s sat’s o’clock",
+            SPOKEN | {"o'clock"},
+            "--map FILE with `*n’t TAB * n't`, `*’s TAB * 's` and so on: it’s > it 's, sat’s > ",
+        ),
         ("12", SPOKEN, "--numbers: 12 > N"),
         ("12", TOKENISED | {"11"}, ""),  # other numbers are words
         ("The", TOKENISED | {"Cat"}, ""),  # and so are capitals

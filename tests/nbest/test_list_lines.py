@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from charlm.errors import DataError
@@ -40,6 +40,7 @@ def test_lists_in_utf_8_are_not_read_as_another_encoding() -> None:
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 def test_raw_lines_are_the_file(text: str) -> None:
+    assume("\n" in text or "\r" not in text.rstrip("\r"))  # else lines end in CR, which is refused
     assert "".join(line.raw for line in lines_in(text.encode())) == text
 
 

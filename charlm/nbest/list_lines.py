@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 from charlm.nbest.format import Sample, Source
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import LIST, UTF8, EncodingCheck, LineRules, pass_over_line
+from charlm.text.io.lines import CR, LIST, UTF8, EncodingCheck, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
 MAX_DEPTH = 4  # of files in a folder: DECODE/logdir/output.1/1best_recog/text is the deepest
@@ -79,6 +79,8 @@ class Lines:
             DataError: as `mark_of`.
         """
         head = self._file.read(SAMPLE_BYTES)
+        if CR in head and b"\n" not in head:  # its end tells what lines end in
+            head = self._rules.take(self._file, begun=head)
         pieces = BytesIO(head).readlines()
         self._head = pieces[::-1]
         if len(head) == SAMPLE_BYTES and len(pieces) > 1 and not head.endswith(b"\n"):

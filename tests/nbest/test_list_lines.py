@@ -67,6 +67,14 @@ def test_a_sample_of_one_long_line_is_its_beginning() -> None:
     assert len(next(lines).text) == 2 * SAMPLE_BYTES + 1
 
 
+def test_a_cr_in_a_long_line_is_no_end_of_it() -> None:
+    lines = lines_in(b"a\rb" * SAMPLE_BYTES + b"\nend")
+    lines.sample()
+    assert [len(line.text) for line in lines] == [3 * SAMPLE_BYTES, 3]
+    with pytest.raises(DataError, match=r"^a\.txt:1: found a CR at byte 2 and no LF"):
+        lines_in(b"a\rb" * SAMPLE_BYTES).sample()
+
+
 def test_a_line_that_was_peeked_at_is_the_next() -> None:
     lines = lines_in(b"a\nb\n")
     assert lines.peek() == lines.peek() == next(lines)

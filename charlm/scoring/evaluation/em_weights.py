@@ -67,7 +67,9 @@ def _relative_probs(log10_probs_KN: Log10s) -> tuple[Log10s, Log10s]:
     """
     best_N = log10_probs_KN.max(axis=0)
     kept = np.isfinite(best_N)
-    return 10.0 ** (log10_probs_KN[:, kept] - best_N[kept]), best_N
+    probs_KN = log10_probs_KN[:, kept]  # a copy; a text may be long, so it is changed in place
+    probs_KN -= best_N[kept]
+    return np.power(10.0, probs_KN, out=probs_KN), best_N
 
 
 def mixed_log10(log10_probs_KN: Log10s, weights_K: Sequence[float] | Log10s) -> Log10s:

@@ -9,6 +9,8 @@ logarithm; both have lines without a TAB or a word in between, which say somethi
 import json
 import math
 import re
+import sys
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,9 +68,9 @@ def read_word_scores(path: str | Path, *, rules: LineRules = LIST) -> WordScores
     """
     name = display_name(path)
     words: list[str] = []
-    log10_probs: list[float] = []
+    log10_probs = array("d")
     for word, log10_prob in _tokens(path, name, rules=rules):
-        words.append(word)
+        words.append(sys.intern(word))  # one string for each type, in all files
         log10_probs.append(log10_prob)
     if not words:
         raise DataError(

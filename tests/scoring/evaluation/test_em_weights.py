@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,15 @@ def test_probabilities_below_every_number_neither_overflow_nor_vanish() -> None:
     mixed = mixed_log10(log10s, [0.5, 0.5])
     # The means of 1 and 1/10, and of 1 and 10, over the first.
     assert mixed == pytest.approx([-400 + math.log10(0.55), -400 + math.log10(5.5), -900.30103])
+
+
+def test_weights_and_a_mixture_take_little_more_than_their_probabilities() -> None:
+    log10_probs_KN = streams(10, n_tokens=20_000)
+    tracemalloc.start()
+    mixed_log10(log10_probs_KN, em_weights(log10_probs_KN).weights)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2.5 * log10_probs_KN.nbytes
 
 
 def test_a_mixture_is_the_weighted_sum_of_probabilities() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -245,3 +246,16 @@ def test_a_broken_file_is_refused_with_its_line(tmp_path: Path, text: str, messa
     assert str(caught.value).startswith(f"{tmp_path / 'scores'}:")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_token_read_takes_tens_of_bytes(tmp_path: Path) -> None:
+    path, n_tokens = tmp_path / "a.txt", 20_000
+    path.write_text(
+        "\tp( word | <s> ) \t= [1gram] 0.1 [ -1.5 ]\n" * (n_tokens - 1)
+        + "\tp( </s> | word ...) \t= [1gram] 0.1 [ -1 ]\n"
+    )
+    tracemalloc.start()
+    read_word_scores(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60 * n_tokens + 50_000

@@ -11,10 +11,11 @@ on the weights of the search, and so the hash is of the id and the reference alo
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.references import References
+from charlm.nbest.references import References, by_file
 
 KEPT = 64  # of which 4 must be found: a tenth in common is missed with 11 %, a fifth with 0.05 %
 DIGITS = 16  # of each hash: 64 bits
@@ -52,10 +53,10 @@ class Fingerprint:
 
 
 def fingerprint(lists: Sequence[NbestList], references: References) -> Fingerprint:
-    """The fingerprint of these lists; their order does not matter."""
-    hashes = _hashes(lists, references, has_ids=True)
+    """The fingerprint of these lists, with each of several references; no order matters."""
+    hashes = sorted(chain(*(_hashes(lists, each, has_ids=True) for each in by_file(references))))
     sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
-    return Fingerprint(len(hashes), sha256, tuple(dict.fromkeys(hashes))[:KEPT])
+    return Fingerprint(len(lists), sha256, tuple(dict.fromkeys(hashes))[:KEPT])
 
 
 def check_not_reported(

@@ -9,6 +9,7 @@ import pytest
 from charlm.errors import ConfigError
 from charlm.nbest.fingerprint import Fingerprint, check_not_reported, fingerprint
 from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.references import SeveralReferences
 
 
 def lists_of(numbers: range, *, prefix: str = "u") -> list[NbestList]:
@@ -32,6 +33,16 @@ def test_the_lists_of_the_tuning_and_pieces_of_them_are_refused(numbers: range) 
     here = lists_of(numbers)
     with pytest.raises(ConfigError, match=r"^w.json: tuned on lists that are reported on here \("):
         check_not_reported(tuned, here, references=references_of(here), where="w.json")
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_one_of_several_references_is_enough(n: int) -> None:
+    lists = lists_of(range(300))
+    files = [references_of(lists), {nbest.id: ("b",) for nbest in lists}]
+    tuned = fingerprint(lists, SeveralReferences(files))
+    assert tuned == fingerprint(lists, SeveralReferences(files[::-1]))
+    with pytest.raises(ConfigError, match="tuned on lists that are reported on here"):
+        check_not_reported(tuned, lists, references=files[n], where="w.json")
 
 
 def test_prompts_that_others_read_are_other_lists_but_not_to_fingerprints_without_ids() -> None:

@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from charlm.errors import ConfigError, UnknownPartError
@@ -150,10 +151,11 @@ def options_of(part: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     return {each.name: (each.annotation, each.default) for each in keyword_only(part)}
 
 
-def keyword_only(part: Callable[..., Any]) -> list[inspect.Parameter]:
+@cache
+def keyword_only(part: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
     """The parameters of a class or function that are given by name."""
     parameters = inspect.signature(part).parameters.values()
-    return [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    return tuple(each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
 def option_names(family: Family, settings: Settings, *, place: str) -> Iterator[str]:

@@ -119,20 +119,21 @@ class Group:
         if self.size == 1:
             assert shares is not None
             return shares[0]
-        own: list[Message | None] = [None]
+        own: list[Any] = [None]  # torch fills it
         given = None if shares is None else list(shares)
         with self._together():
             distributed.scatter_object_list(own, given, src=0, group=self.patient)
-        return own[0]  # type: ignore[return-value]  # torch fills it
+        received: Message = own[0]
+        return received
 
     def collected(self, own: Message) -> list[Message]:
         """At the first process, what each process passes, by rank; nothing at the others."""
         if self.size == 1:
             return [own]
-        everyones: list[Message | None] | None = [None] * self.size if self.is_first else None
+        everyones: list[Any] | None = [None] * self.size if self.is_first else None
         with self._together():
             distributed.gather_object(own, everyones, dst=0, group=self.patient)
-        return everyones or []  # type: ignore[return-value]  # torch fills it
+        return everyones or []
 
     def decided(self, *answers: bool) -> tuple[bool, ...]:
         """The first process's answers, for decisions that depend on its clock."""

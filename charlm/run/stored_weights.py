@@ -65,7 +65,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         DataError: the file is missing, cut, damaged or not charlm's.
     """
     with _opened(path) as (file, meta):
-        return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 -- not a dict
+        names = file.keys()
+        return {name: file.get_tensor(name) for name in names}, meta
 
 
 def read_meta(path: Path) -> dict[str, Any]:

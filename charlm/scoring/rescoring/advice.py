@@ -16,7 +16,7 @@ from charlm.scoring.rescoring.scorers.build_scorers import NEURAL
 FEW = 10  # unknown words, which any text may have
 SOME = 3  # words that end with punctuation; one or two may be abbreviations
 UNCUT = 1 / 10  # of the words of references, which may cite Chinese
-ERROR_RATES = ("wer", "cer")  # metrics of what was said
+OF_SPEECH = ("wer", "cer")  # metrics of what was said
 # What to measure instead, where a metric goes by words and blanks do not separate them.
 OF_CHARACTERS = "bleu-zh (Chinese), bleu-char or chrf"
 OF_WORDS = ("bleu", "bleu-intl", "bleu-none", "ter")
@@ -83,7 +83,7 @@ def _on_words(notices: Notices, *, metric: str) -> Iterator[str]:
             "errors: write both alike"
         )
     noise = notices.noise_without_reference
-    if noise and metric in ERROR_RATES:  # translations may cite [1]
+    if noise and metric in OF_SPEECH:  # translations may cite [1]
         named = first_few([f"{label:.60}" for label in noise])
         yield (
             f"no reference has {named}: if they are labels of noise, the rates count each "

@@ -95,7 +95,7 @@ class Cleaner:
             encoding=options.encoding,
             cuts=options.max_words > 0,
             invalid=options.invalid,
-            takes_nul=True,
+            takes_controls=True,
             mend="say what it is by --encoding, or let --invalid replace or drop clean it",
             shorten="--max-words N leaves such lines out",
         )

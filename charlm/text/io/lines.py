@@ -41,7 +41,7 @@ class LineRules:
     longest: int = LONGEST  # bytes, the end of the line not counted
     cuts: bool = False  # a longer one is no error: its beginning is given, as a `CutLine`
     invalid: Invalid = "error"  # what becomes of a line that is not of the encoding
-    takes_nul: bool = False  # who reads them knows what to do about a NUL byte, or a CR
+    takes_controls: bool = False  # who reads them knows what to do about a NUL byte, or a CR
     mend: str = CONVERT  # advice for a line that is not of the encoding
     shorten: str = ""  # and for one that is too long
     clean: str = ""  # and for one with a NUL byte
@@ -78,7 +78,7 @@ class LineRules:
                 f"{where}: looks like UTF-16 without a byte order mark; expected UTF-8; convert "
                 f"the file (iconv -f UTF-16{ends} -t UTF-8)"
             )
-        if CR in raw.rstrip(CR) and not raw.endswith(b"\n") and not self.takes_nul:
+        if CR in raw.rstrip(CR) and not raw.endswith(b"\n") and not self.takes_controls:
             raise DataError(
                 f"{where}: found a CR at byte {raw.index(CR) + 1} and no LF, as old Macs end "
                 "lines; expected lines that end in LF; convert the file (tr '\\r' '\\n'), or save "
@@ -258,7 +258,7 @@ def raw_lines(
             if not line:  # nothing but a BOM: as empty as a file without one
                 return
         line = line.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\0" in line and not rules.takes_nul:
+        if b"\0" in line and not rules.takes_controls:
             rules.refuse_nul(line, where=f"{name}:{number}")
         if not check.is_done:
             check.refuse_utf8(line, where=f"{name}:{number}")

@@ -221,12 +221,12 @@ def test_two_letters_of_latin_1_are_no_utf_16(tmp_path: Path) -> None:
 def test_utf_16_without_a_mark_is_no_text_with_nuls(text: str, ends: str, tmp_path: Path) -> None:
     path = written(tmp_path / "text", text.encode(f"utf-16-{ends}"))
     with pytest.raises(DataError, match=f"text:1: looks like UTF-16.*-f UTF-16{ends.upper()} -t"):
-        list(read_lines(path, rules=LineRules(invalid="replace", takes_nul=True)))
+        list(read_lines(path, rules=LineRules(invalid="replace", takes_controls=True)))
 
 
 def test_stray_nuls_are_no_utf_16(tmp_path: Path) -> None:
     path = written(tmp_path / "text", b"a\0b\0\0c\n")
-    assert list(read_lines(path, rules=LineRules(takes_nul=True))) == [(1, "a\0b\0\0c")]
+    assert list(read_lines(path, rules=LineRules(takes_controls=True))) == [(1, "a\0b\0\0c")]
 
 
 CZECH = "Příliš\nnow an ASCII line\nžluťoučký dům\n".encode()  # 16 bytes beyond ASCII

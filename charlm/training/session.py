@@ -47,8 +47,9 @@ from charlm.version import __version__
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
 # Between checkpoints at the end of epochs on a GPU, where an epoch may take three seconds and
-# writing a checkpoint, the card and the curve adds one second.
+# writing a checkpoint and the card adds half a second.
 GPU_SECONDS = 20.0
+CURVE_SECONDS = 20.0  # between curves, each of which takes a quarter of a second; the last is drawn
 WHY_SMALL = "many small steps learn more of little text than few large ones"
 
 
@@ -165,7 +166,7 @@ def train_on(
         check_lock()
         if ranks.is_first:
             save_log(trainer.position, folder)
-        _save_card_and_curve(trainer, begun)  # outdated if a crash came after the checkpoint
+        _save_card(trainer, begun)  # outdated if a crash came after the checkpoint
         if trainer.progress.is_finished:
             note_epoch_end(trainer, watcher)  # patience also ends a run that was given more epochs
     ranks.spread(trainer.objective.modules.state_dict().values())
@@ -335,7 +336,8 @@ def _run_epochs(
     is_over: Callable[[], bool],
     watcher: Watcher,
 ) -> None:
-    folder, saved, ranks = begun.plan.folder, time.monotonic(), trainer.ranks
+    folder, ranks = begun.plan.folder, trainer.ranks
+    saved = drawn = time.monotonic()
     is_saved = True
 
     def after_step() -> bool:
@@ -358,7 +360,10 @@ def _run_epochs(
         save_epoch(trainer, folder, with_position=is_saved)
         if is_saved:
             saved = time.monotonic()
-            _save_card_and_curve(trainer, begun)
+            _save_card(trainer, begun)
+            if saved - drawn >= CURVE_SECONDS:
+                _save_curve(trainer, begun)
+                drawn = saved
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
         note_epoch_end(trainer, watcher)
@@ -366,28 +371,43 @@ def _run_epochs(
             break
     if not is_saved:
         save_position(trainer, folder)
-        _save_card_and_curve(trainer, begun)
+        _save_card(trainer, begun)
+    _save_curve(trainer, begun)
     if trainer.progress.is_finished and ranks.is_first:
-        is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)
-        check_lock()
-        if is_set:
-            _save_card_and_curve(trainer, begun)
-        remove_encoded(folder, watcher)
+        _end(trainer, begun, check_lock=check_lock, watcher=watcher)
 
 
-def _save_card_and_curve(trainer: Trainer, begun: TrainingStart) -> None:
-    folder, info, history = begun.plan.folder, begun.plan.stored, trainer.position.history
-    if not (history and trainer.ranks.is_first):
-        return
-    assert info is not None
-    save_curve(history, folder / CURVE, title=f"{info.arch} on {info.corpus['name']}")
-    save_card(
-        folder,
-        info,
-        history=history,
-        inventory=trainer.inventory,
-        parameters=trainer.model.n_parameters_by_part(),
-    )
+def _end(
+    trainer: Trainer, begun: TrainingStart, *, check_lock: Callable[[], None], watcher: Watcher
+) -> None:
+    """What is left to do after the last epoch."""
+    folder = begun.plan.folder
+    is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)
+    check_lock()
+    if is_set:
+        _save_card(trainer, begun)
+    remove_encoded(folder, watcher)
+
+
+def _save_card(trainer: Trainer, begun: TrainingStart) -> None:
+    info, history = begun.plan.stored, trainer.position.history
+    if history and trainer.ranks.is_first:
+        assert info is not None
+        save_card(
+            begun.plan.folder,
+            info,
+            history=history,
+            inventory=trainer.inventory,
+            parameters=trainer.model.n_parameters_by_part(),
+        )
+
+
+def _save_curve(trainer: Trainer, begun: TrainingStart) -> None:
+    info, history = begun.plan.stored, trainer.position.history
+    if history and trainer.ranks.is_first:
+        assert info is not None
+        title = f"{info.arch} on {info.corpus['name']}"
+        save_curve(history, begun.plan.folder / CURVE, title=title)
 
 
 def remove_encoded(folder: Path, watcher: Watcher) -> None:

@@ -81,6 +81,23 @@ def test_one_that_is_stopped_between_checkpoints_goes_on_where_it_was(
     assert bits(tmp_path / "run") == bits(tmp_path / "whole")
 
 
+@pytest.mark.parametrize(("seconds", "n_drawn"), [(0.0, (3, 5)), (1e9, (1, 2))])
+def test_the_curve_is_not_drawn_after_each_of_them_but_the_last_is(
+    train_toy: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    n_drawn: tuple[int, int],
+) -> None:
+    shown: list[int] = []  # epochs in each curve
+    monkeypatch.setattr(session, "CURVE_SECONDS", seconds)
+    monkeypatch.setattr(session, "save_curve", lambda history, *_, **__: shown.append(len(history)))
+    train_toy(epochs=2)
+    assert (len(shown), shown[-1]) == (n_drawn[0], 2)
+    train_toy(epochs=3, resume=True)
+    assert (len(shown), shown[-1]) == (n_drawn[1], 3)
+
+
 @pytest.mark.parametrize(
     ("is_stopped_first", "left"),
     [

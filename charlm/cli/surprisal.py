@@ -36,6 +36,13 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
             "sentences; the accuracy of a term, and of all, is the mean over its sets."
         ),
     ] = False
+    each_pair: Annotated[
+        bool,
+        Opt(
+            "Print a row for each pair, with its surprisals and how it was judged, instead of the "
+            "accuracies."
+        ),
+    ] = False
     layout: Annotated[
         Literal["table", "lm-zoo"],
         Opt("Layout of the output; lm-zoo has LM Zoo's four columns, for one model."),
@@ -113,11 +120,15 @@ def _field(value: object) -> str:
 
 def _refuse_idle(options: SurprisalCommand, *, as_json: bool) -> None:
     """Refuse an option that changes nothing: its user believes that it does."""
-    if options.layout == "lm-zoo" and as_json:
-        raise ConfigError("--json and --layout lm-zoo: expected one of them; drop either")
+    for option, is_given in (
+        ("--layout lm-zoo", options.layout == "lm-zoo"),
+        ("--each-pair", options.each_pair),
+    ):
+        if is_given and as_json:
+            raise ConfigError(f"--json and {option}: expected one of them; drop either")
     idle = {
         "with --pairs": (*OF_TABLES, "layout") if options.pairs else (),
-        "without --pairs": () if options.pairs else ("pair_columns",),
+        "without --pairs": () if options.pairs else ("each_pair", "pair_columns"),
         "with --layout lm-zoo": ("entropy", "previous") if options.layout == "lm-zoo" else (),
     }
     given = [each.name for each in fields(options) if getattr(options, each.name) != each.default]
@@ -130,9 +141,14 @@ def _refuse_idle(options: SurprisalCommand, *, as_json: bool) -> None:
 
 def _judge(options: SurprisalCommand) -> Results:
     from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
+    from charlm.scoring.evaluation.surprisal.table_items import notes_on_names
 
     result = minimal_pairs(options)
     _say(result.notes)
+    if options.each_pair:
+        _say(notes_on_names(result.columns))
+        _print(result.header, result.rows())
+        return
     yield result
     output.table(_pair_rows(result), header=PAIR_HEADER)
 

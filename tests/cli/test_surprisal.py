@@ -100,7 +100,22 @@ def test_pairs_are_judged_in_a_table_and_as_json(run: Path) -> None:
         ["-", "all", "2"],
     ]
     value = json.loads(ask("p.jsonl", "--pairs", "--json").stdout)
-    assert value == charlm.minimal_pairs("p.jsonl", model=run, device="cpu").to_dict()
+    result = charlm.minimal_pairs("p.jsonl", model=run, device="cpu")
+    assert value == result.to_dict()
+    rows = [
+        line.split("\t") for line in ask("p.jsonl", "--pairs", "--each-pair").stdout.splitlines()
+    ]
+    assert rows[0] == ["item", *keys, "surprisal_good", "surprisal_bad", "judged"]
+    assert [row[:5] for row in rows[1:]] == [["1", *pairs[0], "u", "t"], ["2", *pairs[1], "u", "t"]]
+    judged = [(*map(float, row[5:7]), row[7]) for row in rows[1:]]
+    assert judged == [(pytest.approx(a), pytest.approx(b), o) for *_, a, b, o in result.rows()]
+
+
+def test_a_column_with_a_name_of_ours_is_told_where_pairs_have_rows(run: Path) -> None:
+    Path("p.csv").write_text("item,sentence_good,sentence_bad\n7,the cat,a cat\n")
+    result = ask("p.csv", "--pairs", "--each-pair")
+    assert "note: column 'item' is called 'given_item' here\n" in result.stderr
+    assert result.stdout.startswith("item\tgiven_item\tsentence_good\t")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +128,8 @@ def test_pairs_are_judged_in_a_table_and_as_json(run: Path) -> None:
             ["--layout", "lm-zoo", "--previous", "1"],
             "--previous: says nothing with --layout lm-zoo",
         ),
+        (["--each-pair"], "--each-pair: says nothing without --pairs; drop it"),
+        (["--pairs", "--each-pair", "--json"], "--json and --each-pair: expected one of them; dr"),
         (["--layout", "lm-zoo", "--json"], "--json and --layout lm-zoo: expected one of them; dr"),
     ],
 )

@@ -8,15 +8,17 @@ no option; its total is the mean over its sets (Warstadt et al., 2020).
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, get_args
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Item, Items, read_items
-from charlm.scoring.evaluation.surprisal.token_bits import TokenModel
+from charlm.scoring.evaluation.surprisal.token_bits import TokenModel, finite
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.spelling_rules import options_advised
@@ -26,6 +28,18 @@ from charlm.text.io.lines import split_words
 UID, TERM = "UID", "linguistics_term"
 ALL = "all"
 Z = 1.959964  # for 95 %
+BITS = ("surprisal_good", "surprisal_bad")
+
+Outcome = Literal["right", "wrong", "tie", "unknown"]
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """A pair under one model."""
+
+    good: float  # bits of the better sentence, its end among them
+    bad: float
+    outcome: Outcome  # unknown: it differs in words that the model does not know
 
 
 @dataclass(frozen=True)
@@ -102,11 +116,13 @@ class PairAccuracy:
 
 @dataclass(frozen=True)
 class PairResult(ShortRepr):
-    """Every model's judgements by set."""
+    """Every model's judgements by set; `rows` yields those of each pair, `header` names them."""
 
     models: tuple[str, ...]
     sets: tuple[tuple[PairSet, ...], ...]  # by model
     advice: Mapping[str, str] = field(default_factory=dict)  # by model: options, in a sentence
+    columns: Mapping[str, str] = field(default_factory=dict)  # the user's, and their names in rows
+    pairs: tuple[tuple[tuple[str | None, ...], tuple[JudgedPair, ...]], ...] = ()
 
     def by_set(self, model: int) -> list[PairAccuracy]:
         """Each set alone."""
@@ -123,6 +139,19 @@ class PairResult(ShortRepr):
     def total(self, model: int) -> PairAccuracy:
         """The mean over all sets."""
         return PairAccuracy(ALL, self.sets[model])
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns of `rows`."""
+        names = [""] if len(self.models) == 1 else [f"_{name}" for name in self.models]
+        measures = (f"{each}{name}" for name in names for each in (*BITS, "judged"))
+        return ("item", *self.columns.values(), *measures)
+
+    def rows(self) -> Iterator[tuple[int | str | float | None, ...]]:
+        """One row per pair: its number, the user's columns, and each model's judgement."""
+        for number, (values, judged) in enumerate(self.pairs, 1):
+            measures = ((finite(each.good), finite(each.bad), each.outcome) for each in judged)
+            yield (number, *values, *chain.from_iterable(measures))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -186,18 +215,24 @@ def minimal_pairs(options: PairOptions) -> PairResult:
     items = read_items(options.texts, format=options.format, encoding=options.encoding)
     columns = _columns(items, options.pair_columns)
     opened = opened_models(options)
-    sets, advice = [], {}
+    sets, advice, by_model = [], {}, []
     for model in opened.models:
         rules, unknown = opened.rules(model), Counter[str]()
         pairs = [
             tuple(_tokens(item, column, rules=rules) for column in columns) for item in items.items
         ]
-        judged = _judged(
-            model, items, pairs=pairs, unknown=unknown, is_spelled=options.open_vocabulary
-        )
-        sets.append(tuple(judged))
+        judged = [*_judged(model, pairs, unknown=unknown, is_spelled=options.open_vocabulary)]
+        by_model.append(judged)
+        sets.append(tuple(_sets(items.items, judged)))
         advice[model.name] = options_advised(unknown, model.vocabulary)
-    return PairResult(opened.names, tuple(sets), advice)
+    names = items.names_beside(_is_ours)
+    values = (tuple(item.values.get(name) for name in names) for item in items.items)
+    judged_pairs = zip(values, zip(*by_model, strict=True), strict=True)
+    return PairResult(opened.names, tuple(sets), advice, names, tuple(judged_pairs))
+
+
+def _is_ours(name: str) -> bool:
+    return name == "item" or name.startswith((*BITS, "judged"))
 
 
 def _columns(items: Items, names: str | Sequence[str]) -> tuple[str, str]:
@@ -221,34 +256,36 @@ def _columns(items: Items, names: str | Sequence[str]) -> tuple[str, str]:
 
 def _judged(
     model: TokenModel,
-    items: Items,
-    *,
     pairs: Sequence[tuple[tuple[str, ...], ...]],
+    *,
     unknown: Counter[str],
     is_spelled: bool,
-) -> Iterable[PairSet]:
-    """The sets, in order of their first pairs; `unknown` counts the unknown words."""
+) -> Iterator[JudgedPair]:
+    """Each pair, judged; `unknown` counts the unknown words."""
     distinct = list(dict.fromkeys(sentence for pair in pairs for sentence in pair))
     found = zip(distinct, model.bits(distinct, is_carried=False, entropy=False), strict=True)
     bits = {
         sentence: (math.fsum(each.surprisals), dict(zip(sentence, each.known, strict=True)))
         for sentence, each in found
     }
-    tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for item, (good, bad) in zip(items.items, pairs, strict=True):
+    for good, bad in pairs:
         known = {**bits[good][1], **bits[bad][1]}
-        name, term = (item.values.get(key) or "" for key in (UID, TERM))
-        tally = tallies[name or item.file, term]
         unknown.update(word for word in (*good, *bad) if not known[word])
+        better, worse = bits[good][0], bits[bad][0]
+        outcome: Outcome = "right" if better < worse else "wrong" if worse < better else "tie"
         if not is_spelled and not all(known[word] for word in differing(good, bad)):
-            tally["n_unknown"] += 1
-        elif bits[good][0] == bits[bad][0]:
-            tally["n_ties"] += 1
-        else:
-            tally["n_right" if bits[good][0] < bits[bad][0] else "n_wrong"] += 1
+            outcome = "unknown"
+        yield JudgedPair(better, worse, outcome)
+
+
+def _sets(items: Sequence[Item], judged: Sequence[JudgedPair]) -> Iterator[PairSet]:
+    """The sets, in order of their first pairs."""
+    tallies: dict[tuple[str, str], Counter[Outcome]] = defaultdict(Counter)
+    for item, pair in zip(items, judged, strict=True):
+        name, term = (item.values.get(key) or "" for key in (UID, TERM))
+        tallies[name or item.file, term][pair.outcome] += 1
     for (name, term), tally in tallies.items():
-        kinds = ("n_right", "n_wrong", "n_ties", "n_unknown")
-        yield PairSet(name, term, *(tally[kind] for kind in kinds))
+        yield PairSet(name, term, *(tally[outcome] for outcome in get_args(Outcome)))
 
 
 def differing(good: Sequence[str], bad: Sequence[str]) -> list[str]:

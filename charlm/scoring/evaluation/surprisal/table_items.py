@@ -10,7 +10,7 @@ rules is read without any quoting.
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -24,6 +24,7 @@ from charlm.text.io.table_lines import SEPARATOR, refuse_tables
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
 LINE_ENDS = re.compile("\r\n?|\n")
+GIVEN = "given_"  # prefix for a user's column with the name of one of ours
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,21 @@ class Items:
                 f"{self.shown_columns}"
             )
         return found[0]
+
+    def names_beside(
+        self, is_ours: Callable[[str], bool], *, without: str | None = None
+    ) -> dict[str, str]:
+        """The names of the user's columns in a table that has columns of ours."""
+        names = {name: name for name in self.columns if name != without}
+        for name in list(names):
+            while is_ours(names[name]) or (names[name] != name and names[name] in names):
+                names[name] = f"{GIVEN}{names[name]}"
+        return names
+
+
+def notes_on_names(names: Mapping[str, str]) -> Iterator[str]:
+    """What to tell of the user's columns that have other names in our table."""
+    return (f"column {a!r} is called {b!r} here" for a, b in names.items() if a != b)
 
 
 def read_items(

@@ -42,6 +42,11 @@ class SentenceBits:
     entropies: Bits | None  # of the distribution before each token, and before the end
 
 
+def finite(value: float) -> float | None:
+    """The value, or None if it is not finite (probability 0)."""
+    return float(value) if math.isfinite(value) else None
+
+
 class TokenModel(ABC):
     """A run, an exported model, or an n-gram model."""
 

@@ -21,8 +21,8 @@ from charlm.scoring.evaluation.surprisal.surprisal_table import (
     SurprisalTable,
     WordUnderModel,
 )
-from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
-from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel
+from charlm.scoring.evaluation.surprisal.table_items import Items, notes_on_names, read_items
+from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel, finite
 from charlm.scoring.evaluation.surprisal.written_words import WordSplitter, WrittenSentence
 from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import END, UNK, share, shown_counts
@@ -30,7 +30,6 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 NONE, DOCUMENT = "none", "document"
 BILLION = 1e9
-GIVEN = "given_"  # prefix for a user's column with the name of one of ours
 
 
 @keywords(SurprisalOptions)
@@ -65,7 +64,7 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
         by_model.append(
             [_under_model(*pair, lexicon=lexicon) for pair in zip(sentences, bits, strict=True)]
         )
-    renamed = _renamed(items, column)
+    renamed = items.names_beside(_is_ours, without=column)
     scored = tuple(
         ScoredItem(
             number, tuple(item.values.get(name) for name in renamed), sentence.words, under_models
@@ -79,7 +78,7 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
         columns=tuple(renamed.values()),
         items=scored,
         notes=(
-            *(f"column {a!r} is called {b!r} here" for a, b in renamed.items() if a != b),
+            *notes_on_names(renamed),
             *told,
             *_note_on_empty(sentences, [where for _, where in texts]),
             *_notes(scored, opened, unknown=unknown, options=options),
@@ -178,11 +177,11 @@ def _under_model(
                 known=all(bits.known[first:last]) if tokens else None,
                 count=count,
                 zipf=lexicon.zipf(count),
-                surprisal=_finite(math.fsum(bits.surprisals[first:last])) if tokens else None,
-                entropy=_finite(entropies[first]) if tokens and entropies is not None else None,
+                surprisal=finite(math.fsum(bits.surprisals[first:last])) if tokens else None,
+                entropy=finite(entropies[first]) if tokens and entropies is not None else None,
             )
         )
-    return SentenceUnderModel(tuple(words), _finite(bits.surprisals[len(sentence.tokens)]))
+    return SentenceUnderModel(tuple(words), finite(bits.surprisals[len(sentence.tokens)]))
 
 
 def _unknown_tokens(
@@ -194,20 +193,6 @@ def _unknown_tokens(
         for token, is_known in zip(sentence.tokens, each.known, strict=True)
         if not is_known
     )
-
-
-def _finite(value: float) -> float | None:
-    """The value, or None if it is not finite (probability 0)."""
-    return float(value) if math.isfinite(value) else None
-
-
-def _renamed(items: Items, column: str) -> dict[str, str]:
-    """The names in the table of the user's columns, except the column of the sentences."""
-    renamed = {name: name for name in items.columns if name != column}
-    for name in list(renamed):
-        while _is_ours(renamed[name]) or (renamed[name] != name and renamed[name] in renamed):
-            renamed[name] = f"{GIVEN}{renamed[name]}"
-    return renamed
 
 
 def _is_ours(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ PAIRS = [
     ("good zz", "bad zz", "two", "x"),  # right: both have the unknown word
     ("good", "bad", "three", "y"),  # right
 ]
+KINDS = ("surprisal_good", "surprisal_bad", "judged")
 
 
 @pytest.fixture
@@ -48,6 +50,32 @@ def test_each_kind_of_judgement_is_counted_apart(arpa: Path, pairs: Path) -> Non
         ("y", 1.0),
     ]
     assert result.to_dict()["uni"]["total"]["n_unknown"] == 1  # type: ignore[index]
+
+
+def test_each_pair_has_a_row_with_the_bits_of_both_sentences(arpa: Path, pairs: Path) -> None:
+    result = charlm.minimal_pairs(pairs, lm=[arpa])
+    given = ("sentence_good", "sentence_bad", "UID", "linguistics_term")
+    assert result.header == ("item", *given, "surprisal_good", "surprisal_bad", "judged")
+    # Sums of negative log10 in the unigram model, the end's 1 among them.
+    sums = [(2, 3), (3, 2), (3, 3), (2, 10), (11, 12), (2, 3)]
+    outcomes = ["right", "wrong", "tie", "unknown", "right", "right"]
+    for number, row in enumerate(result.rows()):
+        bits = [pytest.approx(each * math.log2(10)) for each in sums[number]]
+        assert row == (number + 1, *PAIRS[number], *bits, outcomes[number])
+
+
+def test_rows_of_several_models_name_them_and_keep_the_users_columns(
+    arpa: Path, tmp_path: Path, save_unigrams: Callable[..., Path]
+) -> None:
+    other = save_unigrams(tmp_path / "other.arpa", end=-1, good=-3, bad=-math.inf)
+    path = tmp_path / "a.tsv"
+    path.write_text("item\tgood\tbad\tjudged\nA1\tgood\tbad\tyes\n")
+    result = charlm.minimal_pairs(path, lm=[arpa, other], pair_columns="good,bad")
+    measures = [f"{kind}_{name}" for name in ("uni", "other") for kind in KINDS]
+    assert result.header == ("item", "given_item", "good", "bad", "given_judged", *measures)
+    (row,) = result.rows()
+    assert row[:5] == (1, "A1", "good", "bad", "yes")
+    assert row[7:] == ("right", pytest.approx(4 * math.log2(10)), None, "right")
 
 
 def test_a_run_prefers_what_it_scores_higher(run: Path, tmp_path: Path) -> None:

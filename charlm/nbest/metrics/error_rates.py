@@ -26,7 +26,7 @@ Pair = tuple[str, ...]  # a reference, or several, and a hypothesis
 class Metric(ABC):
     """A rate of a corpus that is a function of sums of counts; lower is better."""
 
-    name: ClassVar[str]
+    name: str
     # Features of a list that the metric reads: made from the reference, so useless for ranking.
     reads: ClassVar[tuple[str, ...]] = ()
 

@@ -14,6 +14,7 @@ MetricName = Literal[
     "bleu-intl",
     "bleu-none",
     "chrf",
+    "chrf++",
     "ter",
     "counted-bleu",
 ]
@@ -30,10 +31,10 @@ def metric_named(name: MetricName) -> "Metric":
 
     if name in ("wer", "cer"):
         return WordErrorRate() if name == "wer" else CharacterErrorRate()
-    if name == "chrf":
+    if name.startswith("chrf"):
         from charlm.nbest.metrics.chrf import ChrF
 
-        return ChrF()
+        return ChrF(of_words=name.count("+"))
     if name == "ter":
         from charlm.nbest.metrics.ter import TranslationEditRate
 

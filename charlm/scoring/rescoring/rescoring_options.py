@@ -263,9 +263,9 @@ class ListOptions(RescoringOptions):
         MetricName,
         Opt(
             "What is measured; cer counts code points, vowel signs and other combining marks among "
-            "them. For translations, as by sacrebleu: chrf (chrF2), bleu (tokeniser 13a), bleu-zh "
-            "(Chinese), bleu-char, bleu-intl and bleu-none (its other tokenisers), ter (slow: some "
-            "3 ms a hypothesis). counted-bleu is BLEU for lists that hold counts of matches."
+            "them. For translations, as by sacrebleu: chrf (chrF2), chrf++, bleu (tokeniser 13a), "
+            "bleu-zh (Chinese), bleu-char, bleu-intl and bleu-none (its other tokenisers), ter "
+            "(3 ms a hypothesis). counted-bleu is BLEU for lists that hold counts of matches."
         ),
     ] = "wer"
     format: Annotated[

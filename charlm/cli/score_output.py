@@ -251,12 +251,12 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
         flat = (f"{end:.4g}" for end in (each.flat_low, each.flat_high))
         rows.append([each.feature, f"{each.weight:g}", *flat, _remark(each)])
     yield from output.table_lines(rows, header=header)
-    held_out = ""
+    held_out = "not cross-validated: too good for other lists"
     if tuned.held_out_error is not None:
-        held_out = f", {_percent(tuned.held_out_error)} cross-validated"
+        held_out = f"{_percent(tuned.held_out_error)} cross-validated"
     yield (
         f"tuned on {output.counted(tuned.n_lists, 'list')}: {_percent(tuned.first_error)} first, "
-        f"{_percent(tuned.error)} tuned{held_out}; {_lower_is_better(tuned.metric)}"
+        f"{_percent(tuned.error)} tuned, {held_out}; {_lower_is_better(tuned.metric)}"
     )
     if tuned.held_out_gain is not None:
         told, *remarks = _gain(tuned.held_out_gain)

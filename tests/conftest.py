@@ -12,13 +12,11 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-import typer.main
 
 from charlm.runtime import has_bf16_on_cpu, prepare_torch
 
@@ -27,8 +25,6 @@ os.environ["MATPLOTLIBRC"] = os.devnull  # its defaults, whatever the user has s
 for name in ("CHARLM_TRACEBACK", "FORCE_COLOR", "TTY_COMPATIBLE"):
     os.environ.pop(name, None)
 prepare_torch()
-# All commands are built for each that is called, in 21 ms, and are the same each time.
-typer.main.get_command = cache(typer.main.get_command)
 # Under nohup, or behind `&`, these are ignored, and so they would be by every program started here.
 for number, handler in (
     (signal.SIGHUP, signal.SIG_DFL),

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from charlm.cli import COMMANDS
+
 ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "charlm"
 
@@ -198,10 +200,12 @@ def test_nothing_above_the_torch_line_nor_a_command_imports_torch() -> None:
     assert "torch" not in loaded_after("import " + ", ".join([*map(module_of, above), *rooms]))
 
 
-def test_importing_the_command_line_loads_neither_torch_nor_numpy() -> None:
-    loaded = loaded_after("import charlm.cli")
-    assert "charlm.cli" in loaded
+def test_importing_all_commands_loads_neither_torch_nor_numpy() -> None:
+    loaded = loaded_after("from charlm import cli; [*map(cli.command_named, cli.COMMANDS)]")
     assert loaded.isdisjoint({"torch", "numpy", "rich"})
+    files = {f"charlm.cli.{place.partition('.')[0]}" for place in COMMANDS.values()}
+    assert files <= loaded
+    assert files.isdisjoint(loaded_after("import charlm.cli"))  # each waits until it is called
 
 
 def test_importing_charlm_loads_nothing_else_of_it() -> None:

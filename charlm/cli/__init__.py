@@ -1,44 +1,91 @@
 """The program `charlm`: its commands, one file each, and its entry point.
 
 A command parses, calls one public function of the library and prints; it imports that function in
-its body, so that `charlm --help` loads neither torch nor NumPy.
+its body, so that `charlm --help` loads neither torch nor NumPy. A command's own file is imported
+when it is called, or shown: to import them all takes as long as Python and Typer do.
 """
 
 import atexit
 import gc
 import logging
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from charlm.cli import output
-from charlm.cli.bench import bench
-from charlm.cli.compare_kn import compare_kn
-from charlm.cli.eval import eval_command
-from charlm.cli.export import export
-from charlm.cli.info import info
-from charlm.cli.mix import mix
-from charlm.cli.next import next_command
-from charlm.cli.ngram import ngram
-from charlm.cli.nn import nn
-from charlm.cli.prep import prep
-from charlm.cli.report import report
-from charlm.cli.sample import sample
-from charlm.cli.score import score
-from charlm.cli.serve import serve
 from charlm.cli.signals import die_of_closed_pipes, tidy_up_when_ended
-from charlm.cli.surprisal import surprisal
-from charlm.cli.table import table
-from charlm.cli.train import train
-from charlm.cli.tune import tune
 from charlm.cli.usage import Command, Commands
-from charlm.cli.vocab import vocab
 from charlm.runtime import prepare_torch
 from charlm.version import __version__
 
+# Where each command is: its file, and the function or group of commands in it.
+COMMANDS = {
+    "prep": "prep.prep",
+    "vocab": "vocab.vocab",
+    "train": "train.train",
+    "eval": "eval.eval_command",
+    "nn": "nn.nn",
+    "info": "info.info",
+    "report": "report.report",
+    "ngram": "ngram.ngram",
+    "compare-kn": "compare_kn.compare_kn",
+    "table": "table.table",
+    "mix": "mix.mix",
+    "score": "score.score",
+    "surprisal": "surprisal.surprisal",
+    "tune": "tune.tune",
+    "serve": "serve.serve",
+    "sample": "sample.sample",
+    "next": "next.next_command",
+    "export": "export.export",
+    "bench": "bench.bench",
+}
+
+
+def command_named(name: str) -> Any:
+    """The function of a command, or the group of commands, imported."""
+    file, _, function = COMMANDS[name].partition(".")
+    return getattr(import_module(f"charlm.cli.{file}"), function)
+
+
+@cache
+def built(name: str) -> Any:
+    """A command as Typer calls it."""
+    found = command_named(name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name, cls=Command)(found)
+        found = alone
+    return typer.main.get_command(found)
+
+
+class WhenAsked(Mapping[str, Any]):
+    """The commands by name, each built when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return built(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class AllCommands(Commands):
+    """The commands of charlm."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": WhenAsked()})
+
+
 app = typer.Typer(
-    cls=Commands,
+    cls=AllCommands,
     name="charlm",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -68,35 +115,6 @@ def charlm(
     Raw text becomes a model and its answers in four steps: prep, train, eval, nn.
     `charlm COMMAND --help` describes each.
     """
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "prep": prep,
-    "vocab": vocab,
-    "train": train,
-    "eval": eval_command,
-    "nn": nn,
-    "info": info,
-    "report": report,
-    "ngram": ngram,
-    "compare-kn": compare_kn,
-    "table": table,
-    "mix": mix,
-    "score": score,
-    "surprisal": surprisal,
-    "tune": tune,
-    "serve": serve,
-    "sample": sample,
-    "next": next_command,
-    "export": export,
-}
-
-GROUPS: dict[str, typer.Typer] = {"bench": bench}  # of commands of their own
-
-for name, command in COMMANDS.items():
-    app.command(name, cls=Command)(command)
-for name, group in GROUPS.items():
-    app.add_typer(group, name=name)
 
 
 def main() -> None:

@@ -234,6 +234,7 @@ bench = typer.Typer(
     name="bench",
     help="Measure speed on this machine.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 for name, function in BENCHES.items():

@@ -16,12 +16,13 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import charlm
-from charlm.cli import COMMANDS, GROUPS, app
+from charlm.cli import COMMANDS, app, command_named
 from charlm.cli.usage import HEADINGS
 from charlm.options import MAX_THREADS
 
+NAMES = [name for name in COMMANDS if name != "bench"]  # a group of commands
 # A command's public function, and the options that only one of the two has.
-FUNCTIONS = {name: name.replace("-", "_") for name in COMMANDS} | {
+FUNCTIONS = {name: name.replace("-", "_") for name in NAMES} | {
     "eval": "evaluate",
     "nn": "neighbours",
     "ngram": "ngram_baseline",
@@ -43,7 +44,8 @@ OWN = {
     "tune": {"scorer", "format"},
     "serve": {"scorer"},
     "report": {"open"},  # opens a browser
-    "surprisal": {"format", "layout", "pairs", "pair_columns"},  # pairs have their own function
+    # Pairs have their own function, whose result has their rows.
+    "surprisal": {"format", "layout", "pairs", "each_pair", "pair_columns"},
 }
 # Further functions of commands that answer several questions.
 FURTHER = {
@@ -56,8 +58,6 @@ FURTHER = {
         "word2vec.write_vectors",
     ),
 }
-
-NAMES = list(COMMANDS)
 
 
 def command(name: str) -> TyperCommand:
@@ -84,7 +84,7 @@ def default_of(parameter: inspect.Parameter) -> object:
 
 def command_options(name: str) -> dict[str, object]:
     """The options and arguments of a command by the names that Python gives them."""
-    signature = inspect.signature(COMMANDS[name])
+    signature = inspect.signature(command_named(name))
     options = {}
     for parameter in command(name).params:
         if parameter.name not in signature.parameters:
@@ -137,7 +137,7 @@ def test_the_help_names_every_command() -> None:
     assert result.exit_code == 0
     listed = result.stdout.partition("Show this message and exit.")[2]
     names = re.findall(r"^  (\w[\w-]*)  ", listed, re.M)
-    assert sorted(names) == sorted([*NAMES, *GROUPS])
+    assert sorted(names) == sorted(COMMANDS)
     assert re.findall(r"^(\w+):$", listed, re.M) == [*HEADINGS]
     assert "..." not in listed
 
@@ -199,7 +199,7 @@ def test_no_command_takes_more_threads_than_openmp_bears(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_of_a_command_uses_options_that_it_has(name: str) -> None:
-    docstring = inspect.getdoc(COMMANDS[name]) or ""
+    docstring = inspect.getdoc(command_named(name)) or ""
     examples = re.findall(rf"^ *charlm {name}\b(.*)$", docstring, re.M)
     assert examples, "the docstring ends with an example: `charlm NAME ...`"
     known = {spelling for parameter in command(name).params for spelling in parameter.opts}

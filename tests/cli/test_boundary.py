@@ -175,7 +175,8 @@ def start(body: str, **options: Any) -> "subprocess.Popen[str]":
     """The real program with a command `try` that runs `body`."""
     program = (
         "import signal, sys, time\nimport charlm.cli\nfrom charlm.cli import output\n"
-        f"@charlm.cli.app.command('try')\ndef command():\n    {body}\n"
+        f"def command():\n    {body}\n"
+        "charlm.cli.COMMANDS['try'] = ''\ncharlm.cli.command_named = lambda _: command\n"
         "sys.argv = ['charlm', 'try']\ncharlm.cli.main()\n"
     )
     return subprocess.Popen(

@@ -1,5 +1,6 @@
 """What all commands share: help, version, usage errors, and a function in the library."""
 
+import ast
 import inspect
 import re
 import shlex
@@ -120,6 +121,7 @@ def further_functions(name: str) -> list[Callable[..., object]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_has_the_options_and_defaults_of_its_public_function(name: str) -> None:
+    assert FUNCTIONS[name] in charlm.__all__, "add it to charlm/__init__.py, or to FUNCTIONS here"
     functions = [getattr(charlm, FUNCTIONS[name]), *further_functions(name)]
     expected: dict[str, object] = {}
     for function in functions:
@@ -262,6 +264,14 @@ def test_a_public_error_is_a_charlm_error(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in charlm.__all__ if name != "__version__"])
 def test_a_public_name_can_be_called(name: str) -> None:
     assert callable(getattr(charlm, name))
+
+
+def test_type_checkers_find_the_public_names_where_python_does() -> None:
+    body = ast.parse(Path(str(charlm.__file__)).read_text()).body
+    (block,) = [node.body for node in body if isinstance(node, ast.If)]
+    imports = [node for node in block if isinstance(node, ast.ImportFrom)]
+    told = {alias.asname: node.module for node in imports for alias in node.names}
+    assert told == vars(charlm)["_HOMES"], "charlm/__init__.py: under TYPE_CHECKING and in _HOMES"
 
 
 def test_the_public_names_are_listed_and_others_refused() -> None:

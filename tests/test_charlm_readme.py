@@ -1,4 +1,4 @@
-"""charlm/README.md names files and functions that exist."""
+"""charlm/README.md names files and functions that exist, and all parts."""
 
 import ast
 import re
@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from charlm.model.build import PARTS
+from charlm.training.recipe.recipe import FAMILIES
+
 HOUSE = Path(__file__).resolve().parents[1] / "charlm"
 PAGE = (HOUSE / "README.md").read_text()
 PLACES = sorted(set(re.findall(r"([\w/]+\.py): ([A-Za-z_][\w.]*)", PAGE)))
+ROWS = dict(re.findall(r"^\| (?:recipe: )?([a-z]+) \| (.+) \|$", PAGE, re.MULTILINE))
 PICTURE = PAGE.partition("```text\n")[2].partition("```")[0]
 
 
@@ -40,3 +44,11 @@ def test_every_file_that_is_named_exists() -> None:
 def test_every_room_is_in_the_picture_and_no_other() -> None:
     rooms = {path.parent.name for path in HOUSE.glob("*/**/__init__.py")}
     assert set(re.findall(r"([a-z]+)/", PICTURE)) == rooms | {"charlm"}
+
+
+@pytest.mark.parametrize("kind", [*PARTS, *FAMILIES])
+def test_every_part_is_available_on_the_page_and_no_other(kind: str) -> None:
+    groups = re.sub(r" \(.*?\)", "", ROWS[kind]).split(";")  # `wrapping one encoder: highway, mlp`
+    named = {name.strip() for each in groups for name in each.rpartition(":")[2].split(",")}
+    table = {**PARTS, **FAMILIES}[kind].table
+    assert named == set(table), f"charlm/README.md, Available parts, row {kind}"

@@ -14,31 +14,22 @@ from torch import Tensor, nn
 import charlm
 from charlm.cli import COMMANDS, command_named
 from charlm.cli.bench import BENCHES
-from charlm.model.contexts import CONTEXTS
 from charlm.model.contract import Encoder
-from charlm.model.encoders import ENCODERS
 from charlm.model.forms import Forms, FormTable
-from charlm.model.outputs import OUTPUTS
 from charlm.presets import PRESETS
 from charlm.settings import Dim, Family, Meaning, build_part
 from charlm.text.vocabulary.vocabulary import Inventory
-from charlm.training.recipe.averaging import AVERAGINGS
-from charlm.training.recipe.batching import BATCHINGS
-from charlm.training.recipe.criteria import CRITERIA
-from charlm.training.recipe.initialisation import INITIALISATIONS
-from charlm.training.recipe.optimisers import OPTIMISERS
-from charlm.training.recipe.schedules import SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 CONTRIBUTORS = (ROOT / "charlm/README.md").read_text()
-NAMES = re.findall(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*", CONTRIBUTORS)
 PYTHON = re.findall(r"```python\n(.*?)```", README + CONTRIBUTORS, re.DOTALL)
 PAGES = [README, *(path.read_text() for path in sorted(ROOT.glob("recipes/*/README.md")))]
 
 
-def test_the_readme_is_shorter_than_200_lines() -> None:
-    assert len(README.splitlines()) < 200
+def test_the_readme_has_at_most_170_lines_outside_its_tables() -> None:
+    lines = [line for line in README.splitlines() if not line.startswith("|")]
+    assert len(lines) <= 170, "what one data set needs stands in its recipe, the rest in --help"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
@@ -48,7 +39,7 @@ def test_nothing_is_left_to_fill_in(page: str) -> None:
 
 def test_every_command_has_its_row_and_no_other() -> None:
     named = set(re.findall(r"\*\*`charlm ([a-z-]+)", README))
-    assert named == set(COMMANDS)
+    assert named == set(COMMANDS), "rows of the table in README.md, and commands"
 
 
 def test_every_command_stands_beside_its_function() -> None:
@@ -100,24 +91,6 @@ def test_an_export_that_is_shown_says_what_it_writes(page: str) -> None:
 
 def test_every_preset_that_is_shown_exists() -> None:
     assert set(re.findall(r"--arch ([a-z][a-z0-9-]*)", README)) <= set(PRESETS)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        ENCODERS,
-        CONTEXTS,
-        OUTPUTS,
-        CRITERIA,
-        BATCHINGS,
-        SCHEDULES,
-        AVERAGINGS,
-        OPTIMISERS,
-        INITIALISATIONS,
-    ],
-)
-def test_every_part_is_named(table: dict[str, object]) -> None:
-    assert set(table) <= set(NAMES)
 
 
 def attributes_used_of(name: str) -> set[str]:

@@ -16,6 +16,7 @@ from charlm.cli import COMMANDS, command_named
 from charlm.cli.bench import BENCHES
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms, FormTable
+from charlm.nbest.formats import FORMATS
 from charlm.presets import PRESETS
 from charlm.settings import Dim, Family, Meaning, build_part
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -87,6 +88,13 @@ def test_every_option_of_a_shown_command_exists(page: str) -> None:
 def test_an_export_that_is_shown_says_what_it_writes(page: str) -> None:
     for line in re.findall(r"charlm export (--[^`\n]*--[^`\n]*)", page):
         assert re.search(r"--(arpa|onnx|page) [\w.-]+", line), line
+
+
+def test_every_format_of_lists_is_named_and_counted() -> None:
+    page = (ROOT / "recipes/rescoring/README.md").read_text()
+    told = page.partition("\n## Formats\n")[2].partition("The formats are ")[2].partition(";")[0]
+    assert set(re.findall(r"`([a-z0-9-]+)`", told)) == set(FORMATS), "recipes/rescoring/README.md"
+    assert f"[{len(FORMATS)} formats](recipes/rescoring/README.md#formats)" in README
 
 
 def test_every_preset_that_is_shown_exists() -> None:

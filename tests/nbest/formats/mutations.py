@@ -198,6 +198,7 @@ def seeds(name: str) -> list[Files]:
     for file in REAL.get(name, ()) if data else ():
         with gzip.open(Path(str(data)) / file, "rt", encoding="utf-8", newline="") as lines:
             real.append({"": "".join(line for line, _ in zip(lines, range(60), strict=False))})
+    assert name in SEEDS, f"SEEDS in {__file__} has no sample of it"
     return SEEDS[name] + real
 
 
@@ -264,7 +265,7 @@ def outcome(name: str, path: Path, files: dict[str, bytes]) -> str:
         return "refused"
     for each in found:
         for hypothesis in each.hypotheses:
-            assert stands(name, hypothesis), hypothesis
+            assert stands(name, hypothesis), f"{hypothesis}: not on its line, as `stands` reads it"
     written = {"": ""} if "" in files else {}
     for piece in format_of(name).write([], reranked=False):
         written[piece.name] = piece.text

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
+from charlm.nbest.metrics.metric_names import lower_is_better
 from charlm.text.corpus.tokens import shown_counts, visible
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     )
     from charlm.text.corpus.normalisation import Normalisation
 
-ERROR_RATES = ("wer|", "cer|", "ter|")  # the other metrics are better the higher: 1 - each is shown
 CHANCE = 0.05  # a larger p is no evidence of a gain
 SMALLEST_P = 1e-290  # shares below 1e-300 are left out of the sum that p is
 
@@ -256,7 +256,7 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
         held_out = f"{_percent(tuned.held_out_error)} cross-validated"
     yield (
         f"tuned on {output.counted(tuned.n_lists, 'list')}: {_percent(tuned.first_error)} first, "
-        f"{_percent(tuned.error)} tuned, {held_out}; {_lower_is_better(tuned.metric)}"
+        f"{_percent(tuned.error)} tuned, {held_out}; {lower_is_better(tuned.metric)}"
     )
     if tuned.held_out_gain is not None:
         told, *remarks = _gain(tuned.held_out_gain)
@@ -289,7 +289,7 @@ def _rates(report: "RateReport") -> Iterator[str]:
         ("worst", report.worst),
     ]
     has_edits = report.first.n_tokens is not None
-    name = _lower_is_better(report.metric).partition("|")[0]
+    name = lower_is_better(report.metric).partition("|")[0]
     header = ["", *(("rate", "sub", "del", "ins", "of") if has_edits else (name,))]
     rows = [_rate_row(*each, has_edits=has_edits) for each in named]
     yield from output.table_lines(rows, header=header)
@@ -301,10 +301,6 @@ def _rates(report: "RateReport") -> Iterator[str]:
     yield from _gain(report.significance)
     yield from _limit(report)
     yield f"metric: {report.metric}"
-
-
-def _lower_is_better(metric: str) -> str:
-    return metric if metric.startswith(ERROR_RATES) else f"1 - {metric}"
 
 
 def _confidences(found: "Calibration") -> Iterator[str]:

@@ -18,6 +18,8 @@ MetricName = Literal[
     "ter",
     "counted-bleu",
 ]
+HIGHER_IS_BETTER = ("bleu", "chrf")  # how their names begin; what is minimised is 1 - each
+OF_SEVERAL = ("bleu", "chrf", "ter")  # take more than one reference of a sentence
 USUAL = ("13a", "tercom")  # sacrebleu's tokenisers of BLEU and TER if none is named
 
 
@@ -43,7 +45,13 @@ def metric_named(name: MetricName) -> "Metric":
 
     if name == "counted-bleu":
         return CountedBleu()
+    assert name.startswith("bleu"), f"{name}: has no class here"
     return Bleu(name.partition("-")[2])
+
+
+def lower_is_better(signature: str) -> str:
+    """What the rate of the metric with a signature is: the metric, or 1 - it."""
+    return f"1 - {signature}" if signature.startswith(HIGHER_IS_BETTER) else signature
 
 
 def name_in(signature: str) -> str:

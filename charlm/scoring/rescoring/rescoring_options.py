@@ -12,7 +12,7 @@ from charlm.errors import ConfigError
 from charlm.nbest.format import SAME_FORMAT, OnNan
 from charlm.nbest.hypotheses import LARGEST, Dedup
 from charlm.nbest.lattices.lattice_options import LatticeOptions
-from charlm.nbest.metrics.metric_names import MetricName
+from charlm.nbest.metrics.metric_names import OF_SEVERAL, MetricName
 from charlm.nbest.scorer import Scorer
 from charlm.options import (
     Device,
@@ -444,7 +444,7 @@ def check_references(paths: Sequence[str | Path], *, metric: MetricName) -> None
     """Raises ConfigError for references from standard input, or more than the metric takes."""
     if "-" in map(str, paths):
         raise ConfigError("--refs -: expected a file; only the lists may be standard input")
-    if len(paths) > 1 and not metric.startswith(("bleu", "chrf", "ter")):
+    if len(paths) > 1 and not metric.startswith(OF_SEVERAL):
         raise ConfigError(
             f"--metric {metric}: found {len(paths)} --refs; expected one, or BLEU, chrF or TER"
         )

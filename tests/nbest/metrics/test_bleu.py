@@ -9,7 +9,7 @@ import sacrebleu
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import Bleu, CountedBleu
-from charlm.nbest.metrics.metric_names import MetricName, metric_named, name_in
+from charlm.nbest.metrics.metric_names import MetricName, lower_is_better, metric_named, name_in
 from charlm.nbest.references import SeveralReferences
 
 VOCABULARY = [
@@ -155,3 +155,14 @@ def test_what_holds_no_counts_is_refused_with_its_place(
     with pytest.raises(DataError) as caught:
         metric_named("counted-bleu").statistics([NbestList("s", (hypothesis,))], {"s": lengths})
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["wer", "ter", "bleu", "counted-bleu", "chrf"])
+def test_a_rate_is_1_minus_what_is_better_the_higher(name: MetricName) -> None:
+    signature = metric_named(name).signature
+    is_score = name in ("bleu", "counted-bleu", "chrf")
+    assert lower_is_better(signature) == (f"1 - {signature}" if is_score else signature)
+
+
+def test_a_metric_is_an_error_rate_if_nothing_else_is_said() -> None:
+    assert lower_is_better("ser|case:mixed") == "ser|case:mixed"

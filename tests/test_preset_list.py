@@ -60,7 +60,7 @@ def number(cell: str) -> float | None:
 
 def test_the_page_and_the_list_have_measured_the_same_presets() -> None:
     assert {name for name, each in FIGURES.items() if each.measured is not None} == set(RESULTS)
-    assert set(FIGURES) == set(PRESETS)
+    assert set(FIGURES) == set(PRESETS), "FIGURES of charlm/presets/listing.py"
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -82,7 +82,8 @@ def test_every_preset_has_its_parameters_on_the_recipes_page() -> None:
     on_page = {row["preset"]: int(row["parameters"].replace(",", "")) for row in looks}
     not_run = PAGE.split("\nNot run for three epochs:")[1].split("\n\n")[0]
     untried = {name for name in PRESETS if re.search(rf"\b{name}\b(?!-)", not_run)}
-    assert on_page.keys() == PRESETS.keys() - untried
+    known = PRESETS.keys() - untried
+    assert on_page.keys() == known, "recipes/ptb/README.md: the table, or Not run for three epochs"
     assert {name: FIGURES[name].n_parameters for name in on_page} == on_page
 
 

@@ -134,9 +134,11 @@ def graph_of_imports(node_of: Callable[[Path], str] = node_of) -> dict[str, set[
 
 def test_a_floor_imports_only_from_floors_above_it() -> None:
     files = [path for path in FILES if floor_of(path) != "charlm"]
-    assert {floor_of(path) for path in files} == set(FLOORS)
+    told = "FLOORS here, and the picture in charlm/README.md"
+    assert {floor_of(path) for path in files} == set(FLOORS), told
     wrong = {name_of(path): upward_imports(path.read_text(), floor_of(path)) for path in files}
-    assert {name: modules for name, modules in wrong.items() if modules} == {}
+    found = {name: modules for name, modules in wrong.items() if modules}
+    assert found == {}, "imports from below, in the picture in charlm/README.md"
 
 
 @pytest.mark.parametrize("node", [node_of, name_of], ids=["rooms", "files"])
@@ -194,7 +196,7 @@ def test_nothing_above_the_torch_line_nor_a_command_imports_torch() -> None:
         for path in plain
         if any(m.partition(".")[0] == "torch" for m in imported_modules(path.read_text()))
     ]
-    assert direct == []
+    assert direct == [], "import torch, above the line in charlm/README.md"
     rooms = ["charlm.scoring", "charlm.training", "charlm.insight"]  # parents of option files
     rooms += ["charlm.insight.info_choice"]  # what `charlm info` without a run needs
     assert "torch" not in loaded_after("import " + ", ".join([*map(module_of, above), *rooms]))
@@ -226,9 +228,11 @@ def body_lines(node: ast.FunctionDef) -> int:
 
 def test_files_and_functions_are_no_longer_than_one_idea_needs() -> None:
     lines = {name_of(path): len(path.read_text().splitlines()) for path in (*FILES, *SUITE)}
-    assert {name: n for name, n in lines.items() if n > MAX_LINES} == {}
+    long = {name: n for name, n in lines.items() if n > MAX_LINES}
+    assert long == {}, f"files of more than {MAX_LINES} lines"
     bodies = {f"{name_of(p)}:{f.name}": body_lines(f) for p in FILES for f in functions(p)}
-    assert {name: n for name, n in bodies.items() if n >= MAX_FUNCTION_LINES} == {}
+    long = {name: n for name, n in bodies.items() if n >= MAX_FUNCTION_LINES}
+    assert long == {}, f"functions whose bodies have {MAX_FUNCTION_LINES} lines or more"
 
 
 def test_a_function_takes_two_positional_parameters_and_eight_in_all() -> None:
@@ -243,12 +247,15 @@ def test_a_function_takes_two_positional_parameters_and_eight_in_all() -> None:
             is_part = node.name == "__init__"  # a part's keyword-only options are its schema
             if not is_part:
                 all_of_them[name] = len(first) + len(node.args.kwonlyargs)
-    assert {name: n for name, n in positional.items() if n > MAX_POSITIONAL} == {}
-    assert {name: n for name, n in all_of_them.items() if n > MAX_PARAMETERS} == {}
+    many = {name: n for name, n in positional.items() if n > MAX_POSITIONAL}
+    assert many == {}, f"more than {MAX_POSITIONAL} positional parameters; others stand behind *"
+    many = {name: n for name, n in all_of_them.items() if n > MAX_PARAMETERS}
+    assert many == {}, f"more than {MAX_PARAMETERS} parameters; some belong together, in an object"
 
 
 def test_a_module_says_what_it_owns() -> None:
-    assert [name_of(p) for p in FILES if not ast.get_docstring(ast.parse(p.read_text()))] == []
+    without = [name_of(p) for p in FILES if not ast.get_docstring(ast.parse(p.read_text()))]
+    assert without == [], "files without a docstring at their beginning"
 
 
 def test_no_two_files_bear_one_name() -> None:
@@ -257,7 +264,7 @@ def test_no_two_files_bear_one_name() -> None:
         for path in FILES
         if not path.name.startswith("__") and path.parent.name not in LISTED
     )
-    assert {name: n for name, n in names.items() if n > 1} == {}
+    assert {name: n for name, n in names.items() if n > 1} == {}, "files of one name"
 
 
 def test_the_top_level_holds_nothing_but_what_the_design_names() -> None:

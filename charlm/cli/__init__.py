@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -21,34 +22,24 @@ from charlm.cli.usage import Command, Commands
 from charlm.runtime import prepare_torch
 from charlm.version import __version__
 
-# Where each command is: its file, and the function or group of commands in it.
-COMMANDS = {
-    "prep": "prep.prep",
-    "vocab": "vocab.vocab",
-    "train": "train.train",
-    "eval": "eval.eval_command",
-    "nn": "nn.nn",
-    "info": "info.info",
-    "report": "report.report",
-    "ngram": "ngram.ngram",
-    "compare-kn": "compare_kn.compare_kn",
-    "table": "table.table",
-    "mix": "mix.mix",
-    "score": "score.score",
-    "surprisal": "surprisal.surprisal",
-    "tune": "tune.tune",
-    "serve": "serve.serve",
-    "sample": "sample.sample",
-    "next": "next.next_command",
-    "export": "export.export",
-    "bench": "bench.bench",
+# The commands under the headings of --help; each has a file of its name.
+HEADINGS = {
+    "Text": ("prep", "vocab"),
+    "Train": ("train",),
+    "Measure": ("eval", "surprisal", "ngram", "mix", "compare-kn", "table"),
+    "Use": ("score", "tune", "serve", "sample", "next"),
+    "Look": ("nn", "info", "report"),
+    "More": ("export", "bench"),
 }
+COMMANDS = tuple(chain.from_iterable(HEADINGS.values()))
+MOST = 1000  # characters of a command's first sentence: all of them
 
 
 def command_named(name: str) -> Any:
     """The function of a command, or the group of commands, imported."""
-    file, _, function = COMMANDS[name].partition(".")
-    return getattr(import_module(f"charlm.cli.{file}"), function)
+    word = name.replace("-", "_")
+    found = vars(import_module(f"charlm.cli.{word}"))
+    return found[word if word in found else f"{word}_command"]  # eval and next are Python's
 
 
 @cache
@@ -82,6 +73,12 @@ class AllCommands(Commands):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": WhenAsked()})
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """As Typer's, but under headings, and with first sentences that are not cut."""
+        for heading, listed in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(n, built(n).get_short_help_str(MOST)) for n in listed])
 
 
 app = typer.Typer(

@@ -20,18 +20,8 @@ from charlm.cli.guesses import (
 
 PYDANTIC = "Value error, "  # stands before what Typer itself says of a value
 TWICE = "found twice; expected once: the first would be dropped"
-# The commands as --help lists them.
-HEADINGS = {
-    "Text": ("prep", "vocab"),
-    "Train": ("train",),
-    "Measure": ("eval", "surprisal", "ngram", "mix", "compare-kn", "table"),
-    "Use": ("score", "tune", "serve", "sample", "next"),
-    "Look": ("nn", "info", "report"),
-    "More": ("export", "bench"),
-}
 ALSO_CALLED = {"neighbors": "nn", "neighbours": "nn", "predict": "next"}
 PLACES = {"Arguments": -2, "Options": -1, "Machine": 1}  # of a command's headings; 0 for others
-MOST = 1000  # characters of a command's first sentence: all of them
 
 
 class Commands(TyperGroup):
@@ -54,14 +44,6 @@ class Commands(TyperGroup):
         if args[:1] in (["--install-completion"], ["--show-completion"]):
             ctx.info_name = self.name  # shells complete commands of one word: no `python -m charlm`
         return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """As Typer's, but under headings, and with first sentences that are not cut."""
-        for heading, group in HEADINGS.items():
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [(name, self.commands[name].get_short_help_str(MOST)) for name in group]
-                )
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """As Typer's, within the boundary."""

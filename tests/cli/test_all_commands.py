@@ -17,8 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import charlm
-from charlm.cli import COMMANDS, app, command_named
-from charlm.cli.usage import HEADINGS
+from charlm.cli import COMMANDS, HEADINGS, app, command_named
 from charlm.options import MAX_THREADS
 
 NAMES = [name for name in COMMANDS if name != "bench"]  # a group of commands

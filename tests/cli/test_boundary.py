@@ -176,7 +176,7 @@ def start(body: str, **options: Any) -> "subprocess.Popen[str]":
     program = (
         "import signal, sys, time\nimport charlm.cli\nfrom charlm.cli import output\n"
         f"def command():\n    {body}\n"
-        "charlm.cli.COMMANDS['try'] = ''\ncharlm.cli.command_named = lambda _: command\n"
+        "charlm.cli.COMMANDS = ('try',)\ncharlm.cli.command_named = lambda _: command\n"
         "sys.argv = ['charlm', 'try']\ncharlm.cli.main()\n"
     )
     return subprocess.Popen(

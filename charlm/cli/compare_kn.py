@@ -92,11 +92,13 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
 def _print_systems(group: "Group", *, states: "Sequence[State]") -> None:
     header = ["system", "params", "n-grams", "MB", "seconds"]
     is_alone = len(group.systems) == 1
+    groups = [1] * len(header[1:])
     for state in states:
-        header += ["ppl"] if is_alone else ["weight", f"ppl:{state}"]
-        header.append("bits/char")
+        figures = ["ppl"] if is_alone else ["weight", f"ppl:{state}"]
+        header += [*figures, "bits/char"]
+        groups.append(len(figures) + 1)
     rows = [_system_row(system, states=states, is_alone=is_alone) for system in group.systems]
-    output.table(rows, header=header)
+    output.table(rows, header=header, groups=groups)
     if is_alone:
         output.write("MB: of the ARPA file; seconds: of estimating and scoring")
         return
@@ -132,7 +134,7 @@ def _print_pairs(group: "Group", *, states: "Sequence[State]") -> None:
         for state in states
         for pair in group.pairs
     ]
-    output.table(rows, header=["first", "second", "state", *DIFFERENCE])
+    output.table(rows, header=["first", "second", "state", *DIFFERENCE], labels=3)
 
 
 def _shown(difference: "Difference") -> list[str]:

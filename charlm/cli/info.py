@@ -174,4 +174,4 @@ def _tell_choice(choice: "Choice", *, as_json: bool) -> None:
         for each in choice.known
     ]
     output.write("")
-    output.table(rows, header=("", "run", "preset", "epochs", "state"))
+    output.table(rows, header=("", "run", "preset", "epochs", "state"), labels=2)

@@ -44,7 +44,7 @@ def next_command(options: NextOptions, *, as_json: bool) -> None:
     ]
     rows = [list(chain.from_iterable(row)) for row in zip_longest(*columns, fillvalue=("", ""))]
     header = list(chain.from_iterable((name, "") for name in short_names(paths)))
-    output.table(rows, header=header)
+    output.table(rows, header=header, labels=0, groups=[2] * len(paths))
 
 
 def _beginning(result: "NextWords") -> str:

@@ -1,8 +1,9 @@
 """What the command line prints: results to stdout as UTF-8, everything else to stderr.
 
 Results bypass rich, which wraps long lines and eats words in brackets; a table looks the same in
-a terminal, a pipe and a log. What goes to a terminal has its control characters shown escaped
-(`\\x1b`): a word of a corpus may hold any. What goes to a pipe or a file is left as it is.
+a pipe, a log and a terminal with room for it. What goes to a terminal has its control characters
+shown escaped (`\\x1b`): a word of a corpus may hold any. What goes to a pipe or a file is left as
+it is.
 """
 
 import errno
@@ -10,10 +11,12 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 Cell = str | int
 
 UNKNOWN = "*"  # behind a word that is not in the vocabulary
+GAP = "  "  # between the columns of a table
 NOTHING = "-"  # in a table, in the place of a number that there is none of
 STDOUT, STDERR = "standard output", "standard error"
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|[-–]?")
@@ -122,32 +126,79 @@ def write_json(value: object) -> None:
     write(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
 
 
-def table(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> None:
+def table(
+    rows: Iterable[Sequence[Cell]],
+    *,
+    header: Sequence[str],
+    labels: int = 1,
+    groups: Sequence[int] = (),
+) -> None:
     """Write `table_lines`."""
-    for line in table_lines(rows, header=header):
+    for line in table_lines(rows, header=header, labels=labels, groups=groups):
         write(line)
 
 
-def table_lines(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> Iterator[str]:
+def table_lines(
+    rows: Iterable[Sequence[Cell]],
+    *,
+    header: Sequence[str],
+    labels: int = 1,
+    groups: Sequence[int] = (),
+) -> Iterator[str]:
     """Rows in columns two blanks apart; columns of numbers are aligned to the right.
 
-    A cell without blanks is one field for awk; programs should rather read `--json`.
+    A cell without blanks is one field for awk; programs should rather read `--json`. A table that
+    is wider than the terminal is shown there in parts below each other.
+
+    labels: number of columns on the left that each part begins with.
+    groups: how many columns after them stay together; if not given, each stands for itself.
     """
     from rich.cells import cell_len  # a Chinese character is two columns wide
 
     lines = [list(header), *([str(cell) for cell in row] for row in rows)]
-    to_terminal = sys.stdout is not None and sys.stdout.isatty()
-    if to_terminal:
+    if sys.stdout is not None and sys.stdout.isatty():
         lines = [[escape(cell) for cell in line] for line in lines]
-    columns = list(zip(*lines, strict=True))
-    widths = [max(map(cell_len, column)) for column in columns]
-    rights = [all(map(NUMBER.fullmatch, column[1:])) for column in columns]
-    for line in lines:
-        padded = []
-        for cell, width, right in zip(line, widths, rights, strict=True):
-            blanks = " " * (width - cell_len(cell))
-            padded.append(blanks + cell if right else cell + blanks)
-        yield "  ".join(padded).rstrip(" ")
+    columns = []
+    for column in zip(*lines, strict=True):
+        width = max(map(cell_len, column))
+        blanks = [" " * (width - cell_len(cell)) for cell in column]
+        is_right = all(map(NUMBER.fullmatch, column[1:]))
+        pairs = zip(blanks, column, strict=True) if is_right else zip(column, blanks, strict=True)
+        columns.append(["".join(pair) for pair in pairs])
+    widths = [cell_len(column[0]) for column in columns]
+    groups = groups or [1] * (len(widths) - labels)
+    for number, part in enumerate(_parts(widths, labels=labels, groups=groups)):
+        if number:
+            yield ""
+        for line in zip(*(columns[index] for index in part), strict=True):
+            yield GAP.join(line).rstrip(" ")
+
+
+def _parts(widths: Sequence[int], *, labels: int, groups: Sequence[int]) -> list[list[int]]:
+    """The columns of each part of a table: as many groups as the terminal has room for."""
+    most = terminal_width() or sys.maxsize
+    left = list(range(labels))
+    parts = [left]
+    for start, end in pairwise(accumulate(groups, initial=labels)):
+        group = range(start, end)
+        has_room = _width(widths, [*parts[-1], *group]) <= most
+        # What is too wide for any part stays where it is.
+        if has_room or parts[-1] == left or _width(widths, [*left, *group]) > most:
+            parts[-1] = [*parts[-1], *group]
+        else:
+            parts.append([*left, *group])
+    return parts
+
+
+def _width(widths: Sequence[int], columns: Sequence[int]) -> int:
+    return sum(widths[column] for column in columns) + len(GAP) * (len(columns) - 1)
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that results go to; None if they do not, or it does not say."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size(fallback=(0, 0)).columns or None
 
 
 def write_oddities(findings: Sequence["Finding"]) -> None:

@@ -82,6 +82,57 @@ def test_a_table_in_a_terminal_is_aligned_with_its_escapes_shown(
     assert capsys.readouterr().out == "x       y\n\\x1b    a\nb\\x0ac  d\n"
 
 
+IN_PARTS = """\
+name   first
+a     123456
+日本       2
+
+name  weight    ppl
+a        0.5  77.76
+日本       -   9.00
+"""
+
+
+def test_a_table_that_is_wider_than_the_terminal_comes_in_parts_with_its_labels(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [["a", 123456, "0.5", "77.76"], ["日本", 2, "-", "9.00"]]
+    header = ["name", "first", "weight", "ppl"]
+    claim_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "22")  # room for the weight, but not for what belongs to it
+    output.table(rows, header=header, groups=[1, 2])
+    assert capsys.readouterr().out == IN_PARTS
+    monkeypatch.setenv("COLUMNS", "27")
+    output.table(rows, header=header, groups=[1, 2])
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_a_table_without_labels_repeats_no_column_in_its_parts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "12")
+    output.table([["the", "0.5", "a", "0.4"]], header=["x", "", "y", ""], labels=0, groups=[2, 2])
+    assert capsys.readouterr().out == "x\nthe  0.5\n\ny\na  0.4\n"
+
+
+def test_a_column_that_no_terminal_has_room_for_stays_in_its_place(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "12")
+    output.table([["a", 1, "w" * 12]], header=["x", "n", "as"])
+    assert capsys.readouterr().out == f"x  n  as\na  1  {'w' * 12}\n"
+
+
+def test_a_pipe_gets_a_table_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "5")
+    output.table([["the", 12345]], header=["word", "tokens"])
+    assert capsys.readouterr().out == "word  tokens\nthe    12345\n"
+
+
 def test_a_table_without_rows_is_its_header(capsys: pytest.CaptureFixture[str]) -> None:
     output.table([], header=["word", "tokens"])
     assert capsys.readouterr().out == "word  tokens\n"

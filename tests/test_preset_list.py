@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
+from charlm.cli.preset_list import show_presets
 from charlm.presets import PAPERS, PRESETS
 from charlm.presets.listing import FIGURES, preset_facts
 from charlm.settings import Meaning, Settings, merged, options_of, parse_override
@@ -102,6 +104,39 @@ def test_the_list_has_every_preset_under_its_paper_with_its_figures() -> None:
     assert rows["char-small"].endswith(" highway(char-cnn), lstm 2x300")
     assert rows["gru"].split() == ["gru", "4,491,200", "-", "-", "-", "word,", "gru", "2x200"]
     assert json.loads(run("--list", "--json").output) == [f.to_dict() for f in preset_facts()]
+
+
+@pytest.mark.parametrize("name", ["", "word-char-modern"])
+def test_a_narrow_terminal_gets_the_words_below_the_figures_and_loses_none(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_presets(name, given={})
+    words = capsys.readouterr().out.replace(";", "").split()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for columns in (80, 170):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        show_presets(name, given={})
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= columns
+        assert {*shown.replace(";", "").split()} >= {*words}
+    assert not re.search(r"\n {4}\S", shown)  # room beside the figures
+
+
+def test_a_narrow_terminal_gets_two_lines_for_a_preset(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    show_presets("", given={})
+    shown = capsys.readouterr().out
+    assert (
+        "\nchar-small                        5,312,530      92.30    91.99\n"
+        "    97 min, CPU; highway(char-cnn), lstm 2x300\n"
+    ) in shown
+    assert (
+        "\nmorph-small                       5,653,200          -        -\n    morph, lstm"
+        in shown
+    )
 
 
 def test_the_settings_of_one_preset_are_what_a_run_stores_as_set_takes_them() -> None:

@@ -32,7 +32,6 @@ HEADINGS = {
     "More": ("export", "bench"),
 }
 COMMANDS = tuple(chain.from_iterable(HEADINGS.values()))
-MOST = 1000  # characters of a command's first sentence: all of them
 
 
 def command_named(name: str) -> Any:
@@ -75,10 +74,10 @@ class AllCommands(Commands):
         super().__init__(**{**attributes, "commands": WhenAsked()})
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """As Typer's, but under headings, and with first sentences that are not cut."""
+        """As Typer's, but under headings."""
         for heading, listed in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([(n, built(n).get_short_help_str(MOST)) for n in listed])
+                formatter.write_dl([(name, built(name).get_short_help_str()) for name in listed])
 
 
 app = typer.Typer(

@@ -23,7 +23,7 @@ def export(options: ExportOptions) -> Results:
     probabilities of their n-grams, averaged over full histories; valid.txt gives the weights.
 
     \b
-    charlm export --model exp/ptb --data ptb --arpa ptb.arpa.gz --entropy-prune 1e-8
+    charlm export --model exp/ptb --data ptb --arpa ptb.gz --entropy-prune 1e-8
     charlm export --model exp/ptb --onnx ptb-onnx
     charlm export --model exp/ptb --page ptb.html
     """

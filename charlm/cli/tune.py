@@ -16,7 +16,7 @@ def tune(options: TuneOptions) -> Results:
 
     \b
     charlm tune dev.tsv --refs dev.refs --model exp/first --out weights.json
-    charlm score lists.tsv --model exp/first --weights weights.json --write ranked --out ranked.tsv
+    charlm score lists.tsv --model exp/first --weights weights.json --write ranked
     """
     from charlm.scoring.rescoring.tune import tune as tune_on
 

@@ -85,6 +85,16 @@ class Command(TyperCommand):
             error.message = error.message.removeprefix(PYDANTIC)
             raise
 
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """As Typer's, but never cut."""
+        return super().get_short_help_str(limit=len(self.help or ""))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """As Typer's, but without braces around what is required."""
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """As Typer's, but each group of options under a heading of its own.
 

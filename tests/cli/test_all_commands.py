@@ -205,6 +205,7 @@ def test_the_example_of_a_command_uses_options_that_it_has(name: str) -> None:
     assert examples, "the docstring ends with an example: `charlm NAME ...`"
     known = {spelling for parameter in command(name).params for spelling in parameter.opts}
     for example in examples:
+        assert len(f"  charlm {name}{example}") <= 80  # else a terminal breaks it
         words = shlex.split(example.partition("|")[0])
         assert {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= known
 
@@ -299,6 +300,16 @@ def test_a_function_is_told_to_who_types_another_name(guess: str, name: str) -> 
 def test_a_command_is_told_in_one_line_of_the_help(name: str) -> None:
     first, _, _ = (command(name).help or "").partition(".")
     assert 0 < len(first) < 55
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage"), [(["tune"], "DEV"), (["mix"], "STREAM..."), (["prep"], "[RAW]...")]
+)
+def test_the_usage_has_brackets_around_what_may_be_left_out_alone(
+    arguments: list[str], usage: str
+) -> None:
+    helped = CliRunner().invoke(app, [*arguments, "--help"]).stdout
+    assert helped.startswith(f"Usage: charlm {arguments[0]} [OPTIONS] {usage}\n")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS.values())

@@ -54,6 +54,7 @@ def defaults(function: Callable[..., object]) -> dict[str, object]:
 def test_the_help_names_all_commands() -> None:
     shown = called("--help").partition("Commands:")[2]
     assert re.findall(r"^  (\w+)  ", shown, re.M) == NAMES
+    assert "..." not in shown  # Typer cuts a sentence of some length
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -82,8 +82,8 @@ def test_the_example_in_the_help_works(
     example, *_ = re.findall(r"^ *charlm export (.*)$", export.__doc__ or "", re.M)
     result = ask(*shlex.split(example), *SMALL)
     assert result.exit_code == 0
-    n_bytes = Path("ptb.arpa.gz").stat().st_size
-    assert re.search(rf"^ptb.arpa.gz: 17 \+ \d+ n-grams, {n_bytes} bytes$", result.stdout, re.M)
+    n_bytes = Path("ptb.gz").stat().st_size
+    assert re.search(rf"^ptb.gz: 17 \+ \d+ n-grams, {n_bytes} bytes$", result.stdout, re.M)
 
 
 def test_of_a_pipe_no_size_is_said(tiny_run: Path, corpus_dir: Path) -> None:

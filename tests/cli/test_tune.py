@@ -84,7 +84,7 @@ def test_the_examples_in_the_help_work() -> None:
     for example in examples:
         result = call(*shlex.split(example))
         assert result.exit_code == 0, result.output
-    assert len(Path("ranked.tsv").read_text().splitlines()) == 3
+    assert len(result.stdout.splitlines()) == 3
 
 
 def test_weights_are_not_reported_on_the_lists_of_their_tuning() -> None:

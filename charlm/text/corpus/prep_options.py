@@ -16,7 +16,7 @@ class PrepOptions:
         str | Path | Sequence[str | Path],
         Opt(
             "Text files, one sentence a line: plain, gz, bz2 or xz; - is standard input.",
-            metavar="RAW...",
+            metavar="RAW",
             is_argument=True,
         ),
     ] = ()

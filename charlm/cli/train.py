@@ -108,7 +108,8 @@ def _made(result: "TrainResult") -> str:
 class ProgressBar:
     """A progress bar for the steps of an epoch, and a line for each finished epoch.
 
-    Without a terminal there is a line a minute instead of the bar.
+    Without a terminal, and in one that cannot redraw a line (TERM=dumb, as in Emacs), there is a
+    line a minute instead of the bar.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -124,7 +125,7 @@ class ProgressBar:
             console=output.console(),
             redirect_stdout=False,
             transient=True,
-            disable=not output.console().is_terminal,  # else it leaves a blank line
+            disable=not output.console().is_interactive,  # else it leaves a blank line
         )
         self.task: TaskID | None = None
 
@@ -163,7 +164,7 @@ class ProgressBar:
         position = trainer.position
         described = f"epoch {position.epoch + 1}/{trainer.recipe.epochs}"
         speed = f"{position.n_tokens / position.seconds:,.0f}" if position.seconds else "–"
-        if not output.console().is_terminal and self.clock() - self.told_at >= TELLS_EVERY:
+        if self.progress.disable and self.clock() - self.told_at >= TELLS_EVERY:
             self.told_at = self.clock()
             steps = f"step {position.step:,} of {len(trainer.batches):,}"
             output.say_or_fail(f"{described}, {steps}, {speed} tokens/s")

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 import pytest
 import torch
+from rich.console import Console
 from typer.testing import CliRunner
 
-from charlm.cli import app
+from charlm.cli import app, output
 from charlm.cli.train import ProgressBar
 from charlm.run.folder import VOCABULARY
 from charlm.text.io.files import write_bytes
@@ -117,9 +118,12 @@ def test_the_bar_tells_the_time_left_of_every_epoch() -> None:
     assert left == [None, 20.0, 10.0, 0.0] * 3  # the first step alone gives no speed
 
 
-def test_without_a_terminal_a_line_a_minute_tells_where_a_training_is(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_without_a_bar_a_line_a_minute_tells_where_a_training_is(
+    is_terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    dumb = Console(stderr=True, force_terminal=is_terminal, _environ={"TERM": "dumb"})
+    monkeypatch.setattr(output, "console", lambda: dumb)
     now = 0.0
     bar = ProgressBar(clock=lambda: now)
     for step in range(1, 10):

@@ -42,9 +42,9 @@ def verdict(
         alone = found[member.name, baseline]
         parts = [_alone(member.name, baseline, difference=alone)]
         if alone.ppl is not None and alone.ppl > 0:
-            parts.append(_mixed(found[mixture, baseline], gain=f"the mixture gains on {baseline}"))
+            parts.append(_mixed(found[mixture, baseline], gains=f"gains {{}} on {baseline}"))
         else:
-            parts.append(_mixed(found[mixture, member.name], gain="the mixture gains another"))
+            parts.append(_mixed(found[mixture, member.name], gains="gains another {}"))
         history = history_of(member.path)
         if is_unfinished(member.path):
             parts.append(f"its training is unfinished, after epoch {len(history)}: --resume it")
@@ -93,19 +93,19 @@ def _alone(name: str, baseline: str, *, difference: Difference) -> str:
         return f"{name} is better than {baseline} by {_interval(-ppl, -high, -low)}"
     if low > 0:
         return f"{name} is worse than {baseline} by {_interval(ppl, low, high)}"
-    return f"{name} and {baseline} cannot be told apart ({_short(low)} to {_short(high)})"
+    return f"{name} and {baseline} cannot be told apart ({_short(low)} to {_short(high)} ppl)"
 
 
-def _mixed(difference: Difference, *, gain: str) -> str:
+def _mixed(difference: Difference, *, gains: str) -> str:
     """The mixture against the better of its two components."""
     ppl, low, high = difference.ppl, difference.low, difference.high
     if ppl is None or low is None or high is None or high >= 0:
         return "the mixture gains nothing that can be told"
-    return f"{gain} {_interval(-ppl, -high, -low)}"
+    return f"the mixture {gains.format(_interval(-ppl, -high, -low))}"
 
 
 def _interval(value: float, *ends: float) -> str:
-    return f"{_short(value)} ({' to '.join(map(_short, ends))})"
+    return f"{_short(value)} ppl ({' to '.join(map(_short, ends))})"
 
 
 def _short(value: float) -> str:

@@ -43,27 +43,27 @@ def sentence(
     [
         (
             *(BETTER, GAIN, BETTER),
-            "m is better than KN-5 by 49.2 (46.8 to 51.5); "
-            "the mixture gains another 7.50 (6.89 to 8.10)",
+            "m is better than KN-5 by 49.2 ppl (46.8 to 51.5); "
+            "the mixture gains another 7.50 ppl (6.89 to 8.10)",
         ),
         (
             *(WORSE, BETTER, GAIN),
-            "m is worse than KN-5 by 2.59 (2.56 to 112); "
-            "the mixture gains on KN-5 7.50 (6.89 to 8.10)",
+            "m is worse than KN-5 by 2.59 ppl (2.56 to 112); "
+            "the mixture gains 7.50 ppl (6.89 to 8.10) on KN-5",
         ),
         (
             *(NEITHER, LOSS, LOSS),
-            "m and KN-5 cannot be told apart (-0.80 to 0.60); "
+            "m and KN-5 cannot be told apart (-0.80 to 0.60 ppl); "
             "the mixture gains nothing that can be told",
         ),
         (
             *((-0.02, -0.04, -0.004), (-0.009, -0.02, -0.0006), BETTER),  # no end is 0
-            "m is better than KN-5 by 0.02 (0.004 to 0.04); "
-            "the mixture gains another 0.01 (0.001 to 0.02)",
+            "m is better than KN-5 by 0.02 ppl (0.004 to 0.04); "
+            "the mixture gains another 0.01 ppl (0.001 to 0.02)",
         ),
         (
             *((0.2, -0.001, 0.4), (None, None, None), LOSS),
-            "m and KN-5 cannot be told apart (-0.001 to 0.40); "
+            "m and KN-5 cannot be told apart (-0.001 to 0.40 ppl); "
             "the mixture gains nothing that can be told",
         ),
         (
@@ -120,8 +120,8 @@ def between(first: Any, second: Any, *, run: Path, by_sentence: bool = False) ->
 @pytest.mark.parametrize(
     ("difference", "told"),
     [
-        ((3.0, 2.0, 4.0), "b is better than a by 3.00 (2.00 to 4.00)"),
-        ((3.0, -1.0, 7.0), "a and b cannot be told apart (-1.00 to 7.00)"),
+        ((3.0, 2.0, 4.0), "b is better than a by 3.00 ppl (2.00 to 4.00)"),
+        ((3.0, -1.0, 7.0), "a and b cannot be told apart (-1.00 to 7.00 ppl)"),
     ],
 )
 def test_the_best_of_several_models_is_held_against_the_next_best(
@@ -135,8 +135,8 @@ def test_models_of_streams_and_of_sentences_are_compared_in_both_states(tmp_path
     said = between((3.0, 2.0, 4.0), GAIN, run=tmp_path, by_sentence=True)
     # In the state "sentence" all differences are the same here, and the first stays the best.
     assert said == [
-        "state carried, best of 3 models: b is better than a by 3.00 (2.00 to 4.00)",
-        "state sentence, best of 3 models: a is better than b by 7.50 (6.89 to 8.10)",
+        "state carried, best of 3 models: b is better than a by 3.00 ppl (2.00 to 4.00)",
+        "state sentence, best of 3 models: a is better than b by 7.50 ppl (6.89 to 8.10)",
     ]
 
 

@@ -111,7 +111,7 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
         difference -= _naive(subject, naive, table=table, n_tokens=len(some))
         return EvalBench(
             model=subject.name,
-            data="made" if options.data is None else str(options.data),
+            data="generated" if options.data is None else str(options.data),
             machine=description(where),
             device=where.type,
             threads=n_threads,

@@ -80,7 +80,7 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
                 queries[KENLM] = lambda: kenlm.score(sentences)
         timings |= in_turns(queries, repetitions=options.repetitions)
         return KnBench(
-            data="made" if options.data is None else str(options.data),
+            data="generated" if options.data is None else str(options.data),
             order=options.order,
             n_tokens=sum(len(words) + 1 for words in read_sentences(train)),
             n_queries=sum(len(words) + 1 for words in sentences),

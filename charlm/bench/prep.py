@@ -46,7 +46,7 @@ def bench_prep(options: PrepBenchOptions) -> PrepBench:
         inventory = inventory_of(text)
         timings = in_turns(_paths(train, Path(work), inventory), repetitions=options.repetitions)
         return PrepBench(
-            data="made" if options.data is None else str(options.data),
+            data="generated" if options.data is None else str(options.data),
             n_tokens=text.n_words + text.n_sentences,
             n_words=inventory.n_words,
             timings=timings,

@@ -102,7 +102,7 @@ def bench_train(options: TrainBenchOptions) -> TrainBench:
     n_tokens = sum(batch.n_tokens for batch in batches)
     return TrainBench(
         arch=options.arch,
-        data="made" if options.data is None else str(options.data),
+        data="generated" if options.data is None else str(options.data),
         machine=description(trainer.device),
         device=trainer.device.type,
         precision=trainer.precision,

@@ -93,7 +93,7 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
         *_perplexities(run),
         ("parameters", f"{run.n_parameters:,}: {by_part}"),
         ("V", f"{run.n_words:,} words, with </s> and <unk>"),
-        ("C", f"{run.n_characters:,} characters, with 5 markers, as the papers count"),
+        ("C", f"{run.n_characters:,} characters, with 5 markers, as Kim et al. count"),
         *([("M", f"{run.n_morphs:,} morphs")] if run.n_morphs is not None else []),
         ("taps", ", ".join(f"{tap} ({dim})" for tap, dim in run.taps.items()) or "-"),
         ("corpus", run.corpus),

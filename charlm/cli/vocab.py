@@ -111,7 +111,7 @@ def _print(result: "VocabularyResult") -> None:
         ("V", result.n_words, "words, with </s> and <unk>"),
         *([("", result.n_unseen, "of them not in train.txt")] if result.n_unseen else []),
         ("C", result.n_characters, "characters"),
-        ("C", published, "with padding, start, end, <unk> and </s>, as the paper counts"),
+        ("C", published, "with padding, start, end, <unk> and </s>, as Kim et al. count"),
         ("C", rows, "with the unknown character, too: rows of a model's table"),
         *_morph_rows(result),
         ("T", result.n_tokens, "tokens of train.txt, with </s>"),

@@ -72,7 +72,7 @@ class RunFacts(JsonResult, ShortRepr):
     epoch: int | None  # whose weights these are
     parameters: dict[str, int]  # by part
     n_words: int  # V
-    n_characters: int  # C, as the papers count: with five markers
+    n_characters: int  # C, as Kim et al. count: with five markers
     n_morphs: int | None  # M
     taps: dict[str, int]  # widths, of the points that `charlm nn --at` takes; none without weights
     corpus: str

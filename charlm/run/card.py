@@ -66,7 +66,7 @@ def _rows(
     return [
         ("parameters", f"{total:,} ({by_part})"),
         ("words", f"{inventory.n_words:,}"),
-        ("characters", f"{n_characters:,}, with 5 markers, as the papers count"),
+        ("characters", f"{n_characters:,}, with 5 markers, as Kim et al. count"),
         ("train text", shown_text(info.corpus["train"], max_tokens=info.corpus.get("max_tokens"))),
         ("valid text", shown_text(info.corpus["valid"])),
         ("text rules", rules),

@@ -114,7 +114,7 @@ def test_the_newest_run_is_not_taken(
 )
 def test_an_export_goes_to_one_place(places: list[str], found: str) -> None:
     result = ask("--model", "r", "--data", "d", *places)
-    message = f"charlm: found {found}; expected one of them; give either\n"
+    message = f"charlm: found {found}; expected one of them\n"
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)
 
 

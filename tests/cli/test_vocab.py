@@ -16,7 +16,7 @@ PRINTED = """\
    number  of
 V      15  words, with </s> and <unk>
 C       8  characters
-C      13  with padding, start, end, <unk> and </s>, as the paper counts
+C      13  with padding, start, end, <unk> and </s>, as Kim et al. count
 C      14  with the unknown character, too: rows of a model's table
 M       -  morphs: no segmentation
 T      45  tokens of train.txt, with </s>

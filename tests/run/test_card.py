@@ -18,7 +18,7 @@ For test figures run `charlm eval`.
 |---|---|
 | parameters | 1,234,567 (encoder 1,234,000, context 500, output 67) |
 | words | 5 |
-| characters | 8, with 5 markers, as the papers count |
+| characters | 8, with 5 markers, as Kim et al. count |
 | train text | 42,068 sentences, 929,589 tokens, sha256 aaaaaaaaaaaa |
 | valid text | 3,370 sentences, 73,760 tokens, sha256 bbbbbbbbbbbb |
 | text rules | lower False, unicode NFC, tokenise none, numbers False |

@@ -77,7 +77,7 @@ def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
     given = [name for name, path in outputs.items() if path is not None]
     if len(given) != 1:
         found = " and ".join(given) if given else f"none of {', '.join(outputs)}"
-        raise ConfigError(f"found {found}; expected one of them; give either")
+        raise ConfigError(f"found {found}; expected one of them")
     if options.int8 and options.onnx is None:
         raise ConfigError("--int8: found no --onnx; expected the folder of networks; leave it out")
     if options.arpa is None:

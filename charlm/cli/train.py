@@ -119,7 +119,7 @@ class ProgressBar:
         self.told_at = clock()
         self.progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(20),  # a ^C at the end of a full line would break it, and it would stay
             TextColumn("{task.completed}/{task.total} steps, {task.fields[speed]} tokens/s"),
             TimeRemainingColumn(),
             console=output.console(),

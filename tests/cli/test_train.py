@@ -4,6 +4,7 @@ import json
 import re
 import signal
 from collections.abc import Iterator
+from io import StringIO
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -116,6 +117,23 @@ def test_the_bar_tells_the_time_left_of_every_epoch() -> None:
             )
             left.append(bar.progress.tasks[0].time_remaining)
     assert left == [None, 20.0, 10.0, 0.0] * 3  # the first step alone gives no speed
+
+
+def test_the_bar_leaves_room_in_its_line_for_the_ctrl_c_that_a_terminal_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = Console(file=StringIO(), force_terminal=True, width=80, no_color=True, _environ={})
+    monkeypatch.setattr(output, "console", lambda: terminal)
+    bar = ProgressBar()
+    position = Position(epoch=9, step=12_345, n_tokens=219_000, seconds=1.0)
+    recipe = SimpleNamespace(epochs=25)
+    bar.stepped(cast(Any, SimpleNamespace(position=position, recipe=recipe, batches=range(13_276))))
+    with terminal.capture() as shown:
+        terminal.print(bar.progress.get_renderable())
+    (line,) = shown.get().splitlines()
+    assert line.startswith("epoch 10/25 ")
+    assert line.rstrip().endswith(" 12345/13276 steps, 219,000 tokens/s -:--:--")
+    assert len(line.rstrip()) <= 80 - len("^C")
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])

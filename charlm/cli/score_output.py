@@ -76,7 +76,7 @@ def warn(result: "RescoringResult") -> None:
     for what, n in notices.passed_over.items():
         output.say(f"warning: {what}: {n}, passed over")
     for advice in [*notices.said_otherwise, *advice_on(result)]:
-        output.say(f"NOTE: {advice}")
+        output.say(f"note: {advice}")
 
 
 def _hypotheses(n: int) -> str:
@@ -123,7 +123,7 @@ def _text_rules(result: "RescoringResult") -> Iterator[str]:
         yield f"copies for the models: {asked_for}{changed and f'; words changed: {changed}'}"
     if weights is not None and weights.text is not None and weights.text != rules:
         yield (
-            "NOTE: the weights were tuned on words read under other rules "
+            "note: the weights were tuned on words read under other rules "
             f"({_options_of(weights.text) or 'none'}): rules on the command line replace all of "
             "these; give none there, or every rule that shall apply"
         )

@@ -213,7 +213,7 @@ def test_characters_that_nobody_sees_are_shown_in_unknown_words() -> None:
 def test_a_ranking_by_the_new_scores_alone_is_pointed_out() -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "ranked")
     assert (
-        "NOTE: THE RECOGNISER'S SCORES COUNT NOTHING: ranked by nn alone, without am of the lists; "
+        "note: THE RECOGNISER'S SCORES COUNT NOTHING: ranked by nn alone, without am of the lists; "
         "charlm tune finds weights, --weight sets one"
     ) in result.stderr.splitlines()
 
@@ -415,7 +415,7 @@ def test_weights_that_were_tuned_under_other_text_rules_are_pointed_out() -> Non
     text = {"lower": True, "unicode": "none", "tokenise": "none", "numbers": False}
     Path("w.json").write_text(json.dumps({"format": 1, "weights": {"nn": 1}, "text": text}))
     options = ("lists.tsv", "--model", "exp/first", "--weights", "w.json")
-    note = "NOTE: the weights were tuned on words read under other rules"
+    note = "note: the weights were tuned on words read under other rules"
     assert note not in ask(*options).stderr
     for own in (("--split-hyphens",), ("--punctuation", "keep")):
         assert f"{note} (--lower): rules on the command line" in ask(*options, *own).stderr

@@ -30,7 +30,7 @@ def test_the_table_goes_to_stdout_and_what_is_told_to_stderr() -> None:
         "id\tposition\tword\tconfidence\n"
         "u\t1\tthe\t1.000000\nu\t2\tcat\t0.666667\nv\t1\tso\t1.000000\n"
     )
-    assert "NOTE: posteriors are of the totals as they are (scale 1), and may be" in result.stderr
+    assert "note: posteriors are of the totals as they are (scale 1), and may be" in result.stderr
 
 
 def test_with_references_reliability_is_told() -> None:

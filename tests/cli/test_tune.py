@@ -31,7 +31,7 @@ def test_it_tells_the_weights_and_whether_they_pay() -> None:
     options = ["--refs", "dev.refs", "--out", "w.json", "--folds", "4", "--tuned", "c2,nn"]
     result = call("tune", "dev.tsv", *options, "--model", "exp/first")
     assert (result.exit_code, result.stderr.count("\n")) == (0, 1)
-    assert result.stderr.startswith("NOTE: nn hardly matters: without it the rate rises by 0.1 %")
+    assert result.stderr.startswith("note: nn hardly matters: without it the rate rises by 0.1 %")
     lines = result.stdout.splitlines()
     assert lines[0].startswith("lists: 8, 16 hypotheses, 32 words; format tsv; ")
     (header,) = (n for n, line in enumerate(lines) if line.startswith("feature"))

@@ -68,7 +68,7 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
     if Path(path).is_dir():
         raise DataError(f"{path}: is a folder; expected a file")
     if not Path(path).exists():
-        raise DataError(f"{path}: no such file; expected a text")
+        raise DataError(f"{path}: no such file")
     with open(path, "rb") as raw:
         yield from _decompressed(_watched(raw, digest), display_name(path))
 

@@ -76,7 +76,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
             {"text": "-"},
             "standard input: named twice; expected it once, since it is read once",
         ),
-        (["run", "lm"], {"text": "none"}, "none: no such file; expected a text"),
+        (["run", "lm"], {"text": "none"}, "none: no such file"),
         (["x", "none"], {}, "none: no such file; expected scores of words, a run or an n-gram"),
         (["x", "y"], {"out": "-"}, "--out -: nothing goes to standard output; expected a file"),
         (["x", "y"], {"split": "test"}, f"--split test: {NO_PARTS}"),

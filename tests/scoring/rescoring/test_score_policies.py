@@ -84,7 +84,7 @@ def test_sorted_is_ranked_and_the_order_of_the_lists_stays(
 
 
 WRONG = [
-    (None, "refs: no such file; expected a text"),
+    (None, "refs: no such file"),
     ("", "refs: empty; expected references"),
     ("x-1 a\nx-2 b\n", "refs: 2 references for 2 lists, 0 with an id of theirs"),
     ("u a b\n", "refs: no reference for 1 of 2 lists ('v')"),

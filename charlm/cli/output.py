@@ -156,7 +156,7 @@ def table_lines(
     from rich.cells import cell_len  # a Chinese character is two columns wide
 
     lines = [list(header), *([str(cell) for cell in row] for row in rows)]
-    if sys.stdout is not None and sys.stdout.isatty():
+    if is_terminal():
         lines = [[escape(cell) for cell in line] for line in lines]
     columns = []
     for column in zip(*lines, strict=True):
@@ -194,11 +194,14 @@ def _width(widths: Sequence[int], columns: Sequence[int]) -> int:
     return sum(widths[column] for column in columns) + len(GAP) * (len(columns) - 1)
 
 
+def is_terminal() -> bool:
+    """Whether results go to a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def terminal_width() -> int | None:
     """Columns of the terminal that results go to; None if they do not, or it does not say."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return None
-    return shutil.get_terminal_size(fallback=(0, 0)).columns or None
+    return (shutil.get_terminal_size(fallback=(0, 0)).columns or None) if is_terminal() else None
 
 
 def write_oddities(findings: Sequence["Finding"]) -> None:

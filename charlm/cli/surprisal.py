@@ -1,10 +1,11 @@
 """`charlm surprisal`: a table of words that R and pandas read as it is, or minimal pairs judged.
 
 The table is tab-separated; a field that holds a quote, a tab or a line end is quoted, with its
-quotes doubled (RFC 4180); missing values are NA. Notes go to stderr.
+quotes doubled (RFC 4180); missing values are NA. A terminal shows it in columns. Notes go to
+stderr.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -84,9 +85,9 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     _say(table.notes)
     yield table
     if options.layout == "lm-zoo":
-        _print(LM_ZOO, _lm_zoo_rows(table))
+        _print(LM_ZOO, _lm_zoo_rows(table), labels=3)
     else:
-        _print(table.header, table.rows())
+        _print(table.header, table.rows(), labels=len(table.columns) + 3)
 
 
 def _lm_zoo_rows(table: "SurprisalTable") -> Iterable[tuple[object, ...]]:
@@ -102,10 +103,20 @@ def _say(notes: Iterable[str]) -> None:
         output.say(f"note: {note}")
 
 
-def _print(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> None:
+def _print(header: Sequence[str], rows: Iterable[tuple[object, ...]], *, labels: int) -> None:
+    """Write a table for programs; on a terminal one for people, in columns and with few digits."""
+    if output.is_terminal():
+        output.table(([*map(_shown, row)] for row in rows), header=header, labels=labels)
+        return
     output.write("\t".join(map(_field, header)))
     for row in rows:
         output.write("\t".join(map(_field, row)))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return output.NOTHING
+    return f"{value:.3f}" if isinstance(value, float) else _field(value)
 
 
 def _field(value: object) -> str:
@@ -147,7 +158,7 @@ def _judge(options: SurprisalCommand) -> Results:
     _say(result.notes)
     if options.each_pair:
         _say(notes_on_names(result.columns))
-        _print(result.header, result.rows())
+        _print(result.header, result.rows(), labels=1)
         return
     yield result
     output.table(_pair_rows(result), header=PAIR_HEADER)

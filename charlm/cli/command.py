@@ -104,7 +104,12 @@ def _parameter(field: Field) -> inspect.Parameter:
     # Typer's own ranges are refused in four lines and status 2, the library's in one and status 1.
     has_range = opt.least is not None or opt.most is not None
     shown = f"{opt.help} [{shown_range(opt)}]" if has_range else opt.help
-    said: dict[str, Any] = {"help": shown, "metavar": opt.metavar or _metavar(kind)}
+    # Typer would ask for the right to read, of a file that is written, too: the library opens it.
+    said: dict[str, Any] = {
+        "help": shown,
+        "metavar": opt.metavar or _metavar(kind),
+        "readable": False,
+    }
     if opt.is_argument:
         info: Any = typer.Argument(**said)
     else:

@@ -56,6 +56,16 @@ def test_a_link_keeps_being_one_and_its_file_gets_what_is_written(args: Sequence
     assert Path("elsewhere/result").stat().st_size
 
 
+def test_a_file_that_may_be_written_but_not_read_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Asked instead of a file's mode, which does not keep root from reading.
+    monkeypatch.setattr(os, "access", lambda _path, mode, **_: mode != os.R_OK)
+    Path("result").touch()
+    call("ngram", "--data", "corpus", "--order", "2", "--out", "result")
+    assert Path("result").stat().st_size
+
+
 def test_a_page_goes_to_the_file_at_the_end_of_a_link(tiny_int8: Path) -> None:
     Path("link").symlink_to("elsewhere/page.html")
     call("export", "--model", str(tiny_int8), "--page", "link")

@@ -1,9 +1,10 @@
 """Loading tensors: whole, of charlm's kind and of the right shape, or one line."""
 
+import errno
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from torch import nn
 
 from charlm.errors import ConfigError, DataError
 from charlm.run.stored_weights import check_header, load_weights, read_tensors, write_tensors
+from charlm.text.io import files
 
 EXPECTED = "as run.json and vocab.json describe"
 
@@ -49,6 +51,18 @@ def test_a_folder_whose_name_is_not_utf_8_is_read(tmp_path: Path) -> None:
     write_tensors(path, good(), meta={"epoch": 3})
     read, meta = read_tensors(path)
     assert (meta, read["weight"].tolist()) == ({"epoch": 3}, good()["weight"].tolist())
+
+
+def test_a_file_that_may_not_be_read_is_not_called_missing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(name: Path, _mode: str) -> BinaryIO:
+        raise PermissionError(errno.EACCES, "Permission denied", str(name))
+
+    write_tensors(path, good(), meta={})
+    monkeypatch.setattr(files, "open", refuse, raising=False)
+    with pytest.raises(PermissionError, match=f"Permission denied: '{path}'"):
+        read_tensors(path)
 
 
 def test_tensors_are_copied_where_they_share_memory_alone(

@@ -81,14 +81,18 @@ def is_compressed(path: str | Path) -> bool:
 
 @contextmanager
 def name_in_utf8(path: str | Path) -> Iterator[str]:
-    """A UTF-8 name of a file, for libraries that take no other; that of an open file if need be."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        with open(path, "rb") as file:
+    """A UTF-8 name of a file, for libraries that take no other; that of an open file if need be.
+
+    Raises:
+        OSError: as the system gave it; safetensors calls a file that may not be read a missing one.
+    """
+    with open(path, "rb") as file:
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
             yield f"/dev/fd/{file.fileno()}"
-    else:
-        yield str(path)
+        else:
+            yield str(path)
 
 
 def display_name(path: str | Path) -> str:

@@ -135,6 +135,8 @@ class ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.progress.disable:  # rich before 14.3 ends it with a blank line all the same
+            return
         with suppress(OSError):
             self.progress.stop()
 

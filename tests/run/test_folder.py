@@ -241,6 +241,16 @@ def test_a_file_system_without_locks_holds_a_run(
             check()
 
 
+def test_a_lock_admits_whom_the_umask_admits(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        with locked(tmp_path):
+            pass
+    finally:
+        os.umask(before)
+    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o664  # the group goes on with the run
+
+
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DataError) as caught, locked(tmp_path):

@@ -187,6 +187,7 @@ def test_a_killed_program_may_have_run_out_of_memory(play: Play, out: Path) -> N
         ("\\data\\\nngram 1=many\n", "ngram 1=many\\n"),
         (HEAD + REST, "0\\t<s>\\t-0.3\\n"),
     ],
+    ids=["no ARPA", "no count", "no <unk>"],  # pytest 8 hands ids on, too long for the system
 )
 def test_another_program_than_lmplz_is_found_out(
     play: Play, out: Path, answer: str, found: str

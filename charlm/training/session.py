@@ -12,6 +12,7 @@ import errno
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import set_threads, versions
 from charlm.settings import Settings, merged
 from charlm.text.corpus.sentences import split_path
+from charlm.text.io.atomic import neighbour_of
 from charlm.text.vocabulary.encoding import EncodedText, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
@@ -413,9 +415,14 @@ def _save_curve(trainer: Trainer, begun: TrainingStart) -> None:
 def remove_encoded(folder: Path, watcher: Watcher) -> None:
     """Remove encoded text: only a training needs it, and makes it again if it is missing."""
     names = [f"{split}.{kind}" for split in ("train", "valid") for kind in ("ids", "json")]
+    outside = neighbour_of(folder / ENCODED)
     try:
-        for name in (*names, *(f".{name}.partial" for name in names)):
-            (folder / ENCODED / name).unlink(missing_ok=True)
+        for name in names:
+            # It may be mapped still: NFS then keeps it, hidden where it was removed, until we end.
+            with suppress(FileNotFoundError):
+                (folder / ENCODED / name).rename(outside)
+            outside.unlink(missing_ok=True)
+            (folder / ENCODED / f".{name}.partial").unlink(missing_ok=True)
         (folder / ENCODED).rmdir()
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EISDIR):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.run.folder import MODEL, RESUME, RUN, VOCABULARY, load_info
+from charlm.run.folder import MODEL, RESUME, RUN, VOCABULARY, is_unfinished, load_info
 from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import session
 from charlm.training.watcher import Silence
@@ -175,9 +175,29 @@ def test_a_folder_under_a_temporary_name_does_not_end_a_training_in_an_error(
 def test_what_a_crash_left_beside_the_encoded_text_goes_with_it(
     stopped: Path, train_toy: TrainToy
 ) -> None:
-    (stopped / "encoded" / ".valid.json.partial").touch()
+    left = [stopped / "encoded" / ".valid.json.partial", stopped / ".encoded.partial"]
+    for path in left:
+        path.touch()
     assert train_toy(resume=True).is_finished
-    assert not (stopped / "encoded").exists()
+    assert not any(path.exists() for path in (*left, stopped / "encoded"))
+
+
+def test_a_file_that_nfs_keeps_since_it_is_mapped_leaves_no_run_unfinished(
+    stopped: Path, train_toy: TrainToy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped = {path.stat().st_ino for path in (stopped / "encoded").glob("*.ids")}
+    unlink = Path.unlink
+
+    def keep_mapped(path: Path, missing_ok: bool = False) -> None:
+        if path.exists() and path.stat().st_ino in mapped:
+            path.rename(path.with_name(f".nfs{path.stat().st_ino}"))
+        else:
+            unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", keep_mapped)
+    notes: list[str] = []
+    assert train_toy(resume=True, notes=notes).is_finished
+    assert (notes, is_unfinished(stopped)) == ([], False)
 
 
 def test_half_of_the_encoded_text_is_not_trained_on(

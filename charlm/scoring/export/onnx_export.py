@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import gettempdir
 from types import SimpleNamespace
 from typing import Any
 
@@ -141,7 +142,11 @@ def _leaf(leaf: Tensor) -> Leaf:
 
 
 def require_exporter(option: str) -> None:
-    """Raises ConfigError if a package that torch's exporter imports is missing or broken."""
+    """Raises ConfigError if a package that torch's exporter imports is missing or broken.
+
+    Raises OSError if there is no temporary folder.
+    """
+    gettempdir()  # where there is none torch's exporter fails, and a part of the model is blamed
     for name in ("onnx", "onnxscript", "onnxruntime"):
         try:
             __import__(name)

@@ -8,6 +8,7 @@ import os
 import pickle
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -407,4 +408,13 @@ def test_a_package_that_is_there_but_does_not_load_says_why(
     with pytest.raises(ConfigError, match=r"^onnxruntime does not load \(cannot load ort.so\); "):
         OnnxModel(folder)
     with pytest.raises(ConfigError, match=r"^--onnx: onnxruntime does not load \(cannot"):
+        exported(tiny_run, tmp_path / "new")
+
+
+def test_where_there_is_no_temporary_folder_no_part_is_blamed(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    with pytest.raises(FileNotFoundError, match="No usable temporary directory found"):
         exported(tiny_run, tmp_path / "new")

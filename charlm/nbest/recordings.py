@@ -8,6 +8,7 @@ are not times.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
@@ -39,6 +40,15 @@ def recording_by(pattern: str = "") -> Callable[[NbestList], str]:
         return nbest.recording or (found and found.group(1)) or nbest.id
 
     return recording_of
+
+
+def with_recording(nbest: NbestList, pattern: str) -> NbestList:
+    """The list with the recording that it or a pattern states; without a pattern none is guessed.
+
+    Raises:
+        ConfigError: as `recording_by`.
+    """
+    return replace(nbest, recording=recording_by(pattern)(nbest)) if pattern else nbest
 
 
 def _before_times_or_name(id: str) -> re.Match[str] | None:

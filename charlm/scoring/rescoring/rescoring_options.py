@@ -143,9 +143,9 @@ class RescoringOptions:
     recordings: Annotated[
         str,
         Opt(
-            "Regular expression whose first group is the recording in a list's id; if not given, "
-            "the id up to its times, or up to its last part. Where a list has a field or column "
-            "'recording', that counts instead.",
+            "Regular expression whose first group is the recording in a list's id, which tests and "
+            "folds then keep together; if not given, the id up to its times or its last part. A "
+            "list's field or column 'recording' counts instead.",
             "Models",
             metavar="REGEX",
         ),

@@ -24,6 +24,7 @@ from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
 from charlm.nbest.output_layouts import laid_out
+from charlm.nbest.recordings import with_recording
 from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
 from charlm.nbest.weights import Weights
@@ -117,6 +118,7 @@ class _Seen:
         self._confidences: list[Floats] = []  # of each list's best words
         self._agreed: list[Bools] = []  # whether all hypotheses have that word there
         self._keeps = bool(options.refs)
+        self._recordings = options.recordings
         self._metric = metric_named(options.metric)
         # Else references are translations, of which a word may be right in another place.
         self._keeps_confidences = (
@@ -135,7 +137,7 @@ class _Seen:
 
     def _keep(self, scored: ScoredList, result: Rescored, *, weights: Weights) -> None:
         if self._keeps:
-            kept = scored.nbest.without_layout()
+            kept = with_recording(scored.nbest, self._recordings).without_layout()
             self.lists.append((kept, Rescored(kept, order=result.order)))
         if self._keeps_confidences:
             agreement_HW = agreement(result)

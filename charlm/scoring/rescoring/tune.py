@@ -13,6 +13,7 @@ from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
+from charlm.nbest.recordings import with_recording
 from charlm.nbest.references import References
 from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.sureness import fitted_sureness
@@ -98,7 +99,7 @@ def _found(
     start = {} if pipeline.weights is None else pipeline.weights.values
     metric = metric_named(options.metric)
     tuned = tune_weights(
-        [nbest for nbest, _ in scored],
+        [with_recording(nbest, options.recordings) for nbest, _ in scored],
         [table for _, table in scored],
         references=references,
         metric=metric,

@@ -11,6 +11,7 @@ import pytest
 
 import charlm
 from charlm.nbest.scorer import Words
+from charlm.nbest.scorers import FunctionScorer
 from charlm.nbest.weights import load_weights
 from charlm.text.corpus.normalisation import NO_RULES
 
@@ -294,6 +295,28 @@ def test_weights_tell_of_another_length_penalty_than_their_lists_were_read_with(
     table.write_text("u\t-1\ta b\n")
     result = charlm.score(table, weights=weights, columns="id,score,text")
     assert result.notices.said_otherwise == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "unit", "n_units"), [("^(.)-", "recording", 2), ("", "list", 4)]
+)
+def test_tests_and_folds_keep_the_recordings_together_that_a_pattern_finds(
+    pattern: str, unit: str, n_units: int, tmp_path: Path
+) -> None:
+    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
+    names = ("a-1", "a-2", "b-1", "b-2")
+    rows = "".join(f"{name}\t-1\tb\n{name}\t-2\tc c\n" for name in names)
+    lists.write_text(f"id\tam\ttext\n{rows}")
+    refs.write_text("".join(f"{name} c c\n" for name in names))
+    options: dict[str, Any] = {"context": "previous", "recordings": pattern, "refs": refs}
+    own = FunctionScorer(lambda texts: [[-1.0] * (len(words) + 1) for words in texts])
+    gain = charlm.tune(lists, scorer=own, **options).tuned.held_out_gain
+    assert gain is not None
+    assert (gain.unit, gain.n_units) == (unit, n_units)
+    report = charlm.score(lists, scorer=own, weight=["am=-1"], write="none", **options).report
+    assert report is not None
+    found = report.significance
+    assert (found.unit, found.n_units) == (unit, n_units)
 
 
 @pytest.mark.parametrize("kept", [["tsv"], {"format": 1, "columns": []}, {"format": "tsv"}])

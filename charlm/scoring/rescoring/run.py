@@ -60,6 +60,7 @@ class ListRun:
 
     def __init__(self, options: ListOptions, scorers: Scorers) -> None:
         self.options, self.scorers = options, scorers
+        recording_by(options.recordings)  # a wrong pattern is refused before anything is scored
         self.notices = Notices()  # on the lists that are opened
         tuned = None if options.weights is None else load_weights(options.weights)
         self._tuned_on, self._origin = (tuned.lists, tuned.origin) if tuned else (None, None)

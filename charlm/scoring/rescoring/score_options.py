@@ -124,6 +124,11 @@ class ScoreOptions(OutputOptions, ListOptions):
                 f"--metric {self.metric}: found no references to measure it against; "
                 "expected --refs FILE; drop it"
             )
+        if self.recordings and self.context == self.adapt == "none" and not self.refs:
+            raise ConfigError(
+                f"--recordings {self.recordings!r:.60}: each list is on its own; expected "
+                "--context previous, --adapt or --refs beside it; give one, or drop --recordings"
+            )
         if self.write == "none" and self.out is not None and not callable(self.out):
             raise ConfigError(f"--out {self.out}: --write none writes no list; drop one of them")
         if self.explain is not None and self.dedup == "sum":

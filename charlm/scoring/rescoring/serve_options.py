@@ -41,5 +41,10 @@ class ServeOptions(OutputOptions):
                 "found neither --model nor --lm, and no weights; expected a model that scores the "
                 "lines, or weights of their own features; name one"
             )
+        if self.recordings and self.context == self.adapt == "none":
+            raise ConfigError(
+                f"--recordings {self.recordings!r:.60}: each line is on its own; expected "
+                "--context previous or --adapt beside it; give one, or drop --recordings"
+            )
         self.require_use()
         parse_weights(None, self.weight)  # else every line would be answered by its error

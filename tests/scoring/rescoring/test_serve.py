@@ -228,6 +228,10 @@ def test_without_a_model_lines_are_ranked_by_their_own_features(
             "--sort: --write jsonl has no list to sort; expected one of scored, ranked, nbest; ",
         ),
         ({"out": print, "lm": "m", "weight": ["am=x"]}, "--weight 'am=x': expected NAME=NUMBER"),
+        (
+            {"out": print, "lm": "m", "recordings": "^(.*)-"},
+            "--recordings '^(.*)-': each line is on its own; expected --context previous or --ad",
+        ),
         ({"out": print, "write": "trn"}, "write: found 'trn'; expected one of 'scored', 'ranked',"),
     ],
 )

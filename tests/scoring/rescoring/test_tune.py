@@ -114,6 +114,7 @@ def test_nothing_that_contradicts_itself_is_begun(lists: Path, refs: Path, tmp_p
         ({"refs": "-"}, "--refs -: expected a file; only the lists may be standard input"),
         ({"out": tmp_path / "none" / "w"}, f"--out {tmp_path}/none/w: "),
         ({"restarts": -1}, "--restarts -1: expected 0 or more"),
+        ({"recordings": "a"}, "--recordings 'a': no group; expected one, as ^(.*)-"),
         ({"tuned": "am", "ranges": ["own=0:"]}, "--range own: --tuned am leaves it out, and it"),
         ({"ranges": ["am=5"]}, "--range 'am=5': expected NAME=LOW:HIGH, as nn=0:5, to 1e30"),
         ({"out": refs}, f"{refs}: would be overwritten, but is also read (refs)"),
@@ -297,18 +298,19 @@ def test_weights_tell_of_another_length_penalty_than_their_lists_were_read_with(
     assert result.notices.said_otherwise == []
 
 
+@pytest.mark.parametrize("context", ["none", "previous"])
 @pytest.mark.parametrize(
     ("pattern", "unit", "n_units"), [("^(.)-", "recording", 2), ("", "list", 4)]
 )
 def test_tests_and_folds_keep_the_recordings_together_that_a_pattern_finds(
-    pattern: str, unit: str, n_units: int, tmp_path: Path
+    pattern: str, unit: str, n_units: int, context: str, tmp_path: Path
 ) -> None:
     lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
     names = ("a-1", "a-2", "b-1", "b-2")
     rows = "".join(f"{name}\t-1\tb\n{name}\t-2\tc c\n" for name in names)
     lists.write_text(f"id\tam\ttext\n{rows}")
     refs.write_text("".join(f"{name} c c\n" for name in names))
-    options: dict[str, Any] = {"context": "previous", "recordings": pattern, "refs": refs}
+    options: dict[str, Any] = {"context": context, "recordings": pattern, "refs": refs}
     own = FunctionScorer(lambda texts: [[-1.0] * (len(words) + 1) for words in texts])
     gain = charlm.tune(lists, scorer=own, **options).tuned.held_out_gain
     assert gain is not None

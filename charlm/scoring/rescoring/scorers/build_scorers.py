@@ -222,11 +222,6 @@ def _check(options: RescoringOptions) -> None:
         option = "--adapt" if is_adapted else "--adapt-rates"
         found = "--unnormalised, or weights tuned with it" if options.models else "no --model"
         raise ConfigError(f"{option}: found {found}; expected a run's probabilities; drop either")
-    if options.recordings and options.context == "none" and not is_adapted:
-        raise ConfigError(
-            f"--recordings {options.recordings!r:.60}: each list is on its own; expected --context "
-            "previous or --adapt beside it; give one, or drop --recordings"
-        )
     if options.unnormalised and (_is_mixture(options) or not options.models):
         raise ConfigError(
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "

@@ -6,7 +6,7 @@ are the business of `prep --invalid`; all else may be meant, so it is counted an
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -56,6 +56,8 @@ MIXED_CASE = re.compile(r"[a-z]+[A-Z]{2,}[a-zA-Z]*|[A-Z][a-z]*[a-z][A-Z]{2,}")
 N_EXAMPLES = 3
 LONG = 6  # letters; shorter ones are names of institutions, mostly
 SELDOM = 0.2  # of all that do the same: below it, a second habit is worth a line
+# What a finding is called: an oddity by its kind, and the rarer of several habits by one of these.
+ODD, QUOTE, SIGN, LETTER = "{}", "{} quotes", "apostrophe {}", "letter {}"
 
 
 def kind_of(character: str) -> str:
@@ -91,38 +93,39 @@ def oddities(types: Iterable[tuple[str, int]], *, unicode: str = "none") -> list
     oddity, and only if it is rare: a language may have both. A Unicode form other than NFC is odd
     unless the words were brought to it.
     """
-    found: dict[str, Finding] = {}
-    apostrophes: dict[str, Finding] = {}
-    quotes: dict[str, Finding] = {}
-    letters: dict[str, Finding] = {}
-
-    def note(table: dict[str, Finding], kind: str, *, word: str, count: int) -> None:
-        table.setdefault(kind, Finding(kind)).add(word, count)
-
+    tables: dict[str, dict[str, Finding]] = {form: {} for form in (ODD, QUOTE, SIGN, LETTER)}
     for word, count in types:
-        for kind in {"straight" if sign == '"' else "curly" for sign in word if sign in QUOTES}:
-            note(quotes, kind, word=word, count=count)
-        for sign in {match[1] for match in APOSTROPHE.finditer(word)}:
-            note(apostrophes, sign, word=word, count=count)
-        if not word.isascii():
-            for letter in {*OF_SAME_LETTERS.findall(word)}:
-                note(letters, letter, word=word, count=count)
-            for kind, pattern in ODD_CHARACTERS.items():
-                if pattern.search(word):
-                    note(found, kind, word=word, count=count)
-            if len(scripts_of(word)) > 1:
-                note(found, "letters of two scripts", word=word, count=count)
-            if unicode == "none" and unicodedata.normalize("NFC", word) != word:
-                note(found, "not in NFC", word=word, count=count)
-        if MIXED_CASE.fullmatch(word):
-            note(found, "capitals within a word", word=word, count=count)
-        elif len(word) >= LONG and word.isupper():
-            note(found, "words in capitals", word=word, count=count)
-    found |= _rarer("apostrophe {}", apostrophes)
-    found |= _rarer("{} quotes", quotes)
+        for form, kind in _habits(word, unicode=unicode):
+            tables[form].setdefault(kind, Finding(kind)).add(word, count)
+    found, letters = tables[ODD], tables[LETTER]
+    for form in (SIGN, QUOTE):
+        found |= _rarer(form, tables[form])
     for pair in SAME_LETTERS:
-        found |= _rarer("letter {}", {c: letters[c] for c in pair if c in letters})
+        found |= _rarer(LETTER, {c: letters[c] for c in pair if c in letters})
     return sorted(found.values(), key=lambda each: (-each.n_tokens, each.kind))
+
+
+def _habits(word: str, *, unicode: str) -> Iterator[tuple[str, str]]:
+    """What is odd about a word, and which of several habits it shows, each once."""
+    for kind in {"straight" if sign == '"' else "curly" for sign in word if sign in QUOTES}:
+        yield QUOTE, kind
+    for sign in {match[1] for match in APOSTROPHE.finditer(word)}:
+        yield SIGN, sign
+    if MIXED_CASE.fullmatch(word):
+        yield ODD, "capitals within a word"
+    elif len(word) >= LONG and word.isupper():
+        yield ODD, "words in capitals"
+    if word.isascii():
+        return
+    for letter in {*OF_SAME_LETTERS.findall(word)}:
+        yield LETTER, letter
+    for kind, pattern in ODD_CHARACTERS.items():
+        if pattern.search(word):
+            yield ODD, kind
+    if len(scripts_of(word)) > 1:
+        yield ODD, "letters of two scripts"
+    if unicode == "none" and unicodedata.normalize("NFC", word) != word:
+        yield ODD, "not in NFC"
 
 
 def _rarer(kind: str, table: dict[str, Finding]) -> dict[str, Finding]:

@@ -140,7 +140,12 @@ def _print_blocks(results: Sequence["Neighbourhood | Analogy"]) -> None:
             rows += lines
             if labels and block + 1 < len(taps):
                 rows.append([""] * (len(header) + 1))
-        output.table(rows, header=["", *header] if labels else header)
+        output.table(
+            rows,
+            header=["", *header] if labels else header,
+            labels=1 if labels else 0,
+            groups=[2] * len(band),
+        )
 
 
 def _column(each: "Neighbourhood | Analogy") -> Column:
@@ -242,7 +247,7 @@ def _tell_similarities(results: Sequence["Similarity"]) -> None:
     for each in results:
         known: list[str | int] = [each.n_known, _rho(each.rho_known)]
         rows.append([each.file, each.tap, each.n_pairs, *known, each.n_spelled, _rho(each.rho)])
-    output.table(rows, header=header)
+    output.table(rows, header=header, labels=2)
 
 
 def _tell_normalisations(results: Sequence["NormalisationScore"]) -> None:
@@ -255,7 +260,7 @@ def _tell_normalisations(results: Sequence["NormalisationScore"]) -> None:
         counts = [each.n_pairs, each.n_outside, each.n_same, each.n_asked, each.n_unread]
         rows.append([each.file, each.tap, *counts, *map(_percent, each.accuracy.values())])
     header = ["file", "at", "pairs", "outside", "same", "asked", "unread", "@1", "@5", "@10"]
-    output.table(rows, header=header)
+    output.table(rows, header=header, labels=2)
 
 
 def _tell_edit_distances(results: Sequence["SpellingDistance"]) -> None:

@@ -161,7 +161,7 @@ def _judge(options: SurprisalCommand) -> Results:
         _print(result.header, result.rows(), labels=1)
         return
     yield result
-    output.table(_pair_rows(result), header=PAIR_HEADER)
+    output.table(_pair_rows(result), header=PAIR_HEADER, labels=3)
 
 
 def _pair_rows(result: "PairResult") -> Iterable[tuple[str | int, ...]]:

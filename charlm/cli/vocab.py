@@ -116,7 +116,7 @@ def _print(result: "VocabularyResult") -> None:
         *_morph_rows(result),
         ("T", result.n_tokens, "tokens of train.txt, with </s>"),
     ]
-    output.table(sizes, header=("", "number", "of"))
+    output.table(sizes, header=("", "number", "of"), labels=2)
     output.write("")
     _print_splits(result)
     output.write("")
@@ -127,7 +127,7 @@ def _print(result: "VocabularyResult") -> None:
         output.table(longest, header=("length", "longest words"))
     else:
         cut = [(*row, " ".join(each)) for row, each in zip(longest, morphs, strict=True)]
-        output.table(cut, header=("length", "longest words", "morphs"))
+        output.table(cut, header=("length", "longest words", "morphs"), labels=2)
     output.write(f"words cut after {inventory.max_word_length} characters: {inventory.n_cut_words}")
 
 

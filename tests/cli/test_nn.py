@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
-from charlm.cli import app
+from charlm.cli import app, output
 from charlm.cli.nn import nn
 from charlm.insight.vectors import neighbours as library
 from charlm.insight.vectors.analogies import analogy
@@ -85,6 +85,17 @@ word    look       0.600
 
 output  –
 """
+NARROW = """\
+        cat
+word    cats  0.988
+
+output  cats  0.988
+
+        1986
+word    1987  0.900
+
+output  1987  0.900
+"""
 
 
 def ask(*arguments: str) -> Result:
@@ -124,6 +135,15 @@ def test_words_that_do_not_fit_beside_each_other_make_further_tables(
     words = [list(KNOWN)[-1], "cat", "looooook"]
     result = ask(*words, "--model", "toy", "-k", "2", "--at", "word", "--at", "output")
     assert result.stdout == BANDS
+
+
+def test_a_narrow_terminal_keeps_a_similarity_with_its_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(library, "neighbours", made_up)
+    monkeypatch.setattr(output, "terminal_width", lambda: 26)  # room for 1986 alone
+    shown = ask("cat", "1986", "--model", "toy", "-k", "1", "--at", "word", "--at", "output").stdout
+    assert shown == NARROW
 
 
 def test_an_analogy_is_a_column_under_what_was_asked(run: Path) -> None:

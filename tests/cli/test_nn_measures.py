@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from charlm.cli import app
+from charlm.cli import app, output
 from charlm.insight.vectors import analogies, noisy_words, similarity, spelling_distance
 from charlm.insight.vectors.analogies import AnalogyScore, AnswerCounts
 from charlm.insight.vectors.noisy_words import NormalisationScore
@@ -57,6 +57,19 @@ def test_similarities_stand_a_file_and_tap_a_line(monkeypatch: pytest.MonkeyPatc
     )
     monkeypatch.setattr(similarity, "word_similarity", lambda *_, **__: results)
     assert ask("--similarity", "a.tsv", "b.tsv").stdout == SIMILARITIES
+
+
+def test_each_part_of_a_table_says_which_file_and_tap(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = [Similarity("a", tap, 65, 10, 55, -0.4667, -0.0004) for tap in ("word", "output")]
+    monkeypatch.setattr(similarity, "word_similarity", lambda *_, **__: results)
+    monkeypatch.setattr(output, "terminal_width", lambda: 40)
+    parts = ask("--similarity", "a").stdout.split("\n\n")
+    assert len(parts) == 2
+    for part in parts:
+        assert [line.split()[:2] for line in part.splitlines()[1:]] == [
+            ["a", "word"],
+            ["a", "output"],
+        ]
 
 
 def test_normalisations_show_what_accuracy_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,18 @@ def test_pairs_are_judged_in_a_table_and_as_json(run: Path) -> None:
     assert judged == [(pytest.approx(a), pytest.approx(b), o) for *_, a, b, o in result.rows()]
 
 
+def test_each_part_of_the_table_of_pairs_says_which_set(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("p.csv").write_text("sentence_good,sentence_bad\nthe cat,a cat\n")
+    monkeypatch.setattr(output, "terminal_width", lambda: 40)
+    parts = ask("p.csv", "--pairs").stdout.split("\n\n")
+    assert len(parts) > 1
+    for part in parts:
+        named = [line.split()[1:3] for line in part.splitlines()]
+        assert named == [["by", "name"], ["set", "p.csv"], ["-", "all"]]
+
+
 def test_a_column_with_a_name_of_ours_is_told_where_pairs_have_rows(run: Path) -> None:
     Path("p.csv").write_text("item,sentence_good,sentence_bad\n7,the cat,a cat\n")
     result = ask("p.csv", "--pairs", "--each-pair")

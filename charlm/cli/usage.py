@@ -3,6 +3,8 @@
 An option for a run, a file or words is refused if it is given twice: Typer silently takes the last.
 """
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,9 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As Typer's, but also `help COMMAND` and `version`, which other tools have."""
+        if ctx.resilient_parsing:
+            # At TAB. Rich folds a long help; fish then offers its further lines as words.
+            os.environ["COLUMNS"] = str(sys.maxsize)
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
         if args[:1] in (["--install-completion"], ["--show-completion"]):

@@ -14,6 +14,7 @@ def offered(line: str) -> list[str]:
         "_CHARLM_COMPLETE": "complete_bash",
         "COMP_WORDS": line,
         "COMP_CWORD": str(line.count(" ")),
+        "COLUMNS": "80",
     }
     result = CliRunner().invoke(app, [], env=asked, prog_name="charlm")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -36,6 +37,19 @@ def offered(line: str) -> list[str]:
 )
 def test_a_line_is_completed(line: str, names: list[str]) -> None:
     assert offered(line) == names
+
+
+@pytest.mark.parametrize("line", ["charlm ", "charlm bench ", "charlm train --"])
+def test_fish_is_offered_a_name_with_its_help_a_line(line: str) -> None:
+    asked = {
+        "_CHARLM_COMPLETE": "complete_fish",
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "COLUMNS": "80",
+    }
+    shown = CliRunner().invoke(app, [], env=asked, prog_name="charlm").stdout.splitlines()
+    assert len(shown) > 5
+    assert all("\t" in each for each in shown)
 
 
 @pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])

@@ -218,7 +218,8 @@ def load_weights(path: str | Path) -> Weights:
     if str(path) == "-" or Path(path).is_fifo():
         raise DataError(f"{path}: a pipe; expected a file of weights: it is read more than once")
     if not Path(path).is_file():
-        raise DataError(f"{path}: no such file; expected weights, as charlm tune writes them")
+        found = "is a folder" if Path(path).is_dir() else "no such file"
+        raise DataError(f"{path}: {found}; expected weights, as charlm tune writes them")
     content = read_json(path)
     is_object = isinstance(content, dict)
     if not is_object or content.get("format") != FORMAT or "weights" not in content:

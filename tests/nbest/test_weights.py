@@ -162,6 +162,11 @@ def test_a_file_of_weights_that_is_not_there_is_said_to_be_missing(tmp_path: Pat
         load_weights(tmp_path / "w.json")
 
 
+def test_a_folder_instead_of_weights_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r": is a folder; expected weights, as charlm tune writes"):
+        load_weights(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["-", "pipe"])
 def test_weights_from_a_pipe_are_refused_since_they_are_read_twice(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -116,6 +116,8 @@ def _print(header: Sequence[str], rows: Iterable[tuple[object, ...]], *, labels:
 def _shown(value: object) -> str:
     if value is None:
         return output.NOTHING
+    if isinstance(value, str):
+        return value  # quotes are for programs
     return f"{value:.3f}" if isinstance(value, float) else _field(value)
 
 

@@ -81,12 +81,12 @@ def test_what_there_is_to_mind_goes_to_stderr(run: Path) -> None:
 def test_a_terminal_gets_columns_with_few_digits(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("a.txt").write_text("the cat\n")
+    Path("a.txt").write_text('"the cat\n')
     monkeypatch.setattr(output, "is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     header, *rows = ask("a.txt", "--previous", "1").stdout.partition("\n\n")[0].splitlines()
     assert header.split()[:3] == ["item", "position", "word"]
-    assert [row.split()[:3] for row in rows] == [["1", "1", "the"], ["1", "2", "cat"]]
+    assert [row.split()[:3] for row in rows] == [["1", "1", '"the'], ["1", "2", "cat"]]
     (item,) = charlm.surprisal("a.txt", model=run, device="cpu").items
     bits = [f"{word.surprisal:.3f}" for word in item.by_model[0].words]
     assert [row.split()[-1] for row in rows] == bits

@@ -23,6 +23,7 @@ PAIRS = [
     ("good", "zz", "two", "x"),  # unknown
     ("good zz", "bad zz", "two", "x"),  # right: both have the unknown word
     ("good", "bad", "three", "y"),  # right
+    ("bad", "good", "one", "x"),  # wrong: more than ties
 ]
 KINDS = ("surprisal_good", "surprisal_bad", "judged")
 
@@ -39,14 +40,14 @@ def test_each_kind_of_judgement_is_counted_apart(arpa: Path, pairs: Path) -> Non
     result = charlm.minimal_pairs(pairs, lm=[arpa])
     assert result.sets == (
         (
-            PairSet("one", "x", 1, 1, 1, 0),
+            PairSet("one", "x", 1, 2, 1, 0),
             PairSet("two", "x", 1, 0, 0, 1),
             PairSet("three", "y", 1, 0, 0, 0),
         ),
     )
-    assert result.total(0).accuracy == pytest.approx((1 / 3 + 1 + 1) / 3)
+    assert result.total(0).accuracy == pytest.approx((1 / 4 + 1 + 1) / 3)
     assert [(each.name, each.accuracy) for each in result.by_term(0)] == [
-        ("x", pytest.approx((1 / 3 + 1) / 2)),
+        ("x", pytest.approx((1 / 4 + 1) / 2)),
         ("y", 1.0),
     ]
     assert result.to_dict()["uni"]["total"]["n_unknown"] == 1  # type: ignore[index]
@@ -57,8 +58,8 @@ def test_each_pair_has_a_row_with_the_bits_of_both_sentences(arpa: Path, pairs: 
     given = ("sentence_good", "sentence_bad", "UID", "linguistics_term")
     assert result.header == ("item", *given, "surprisal_good", "surprisal_bad", "judged")
     # Sums of negative log10 in the unigram model, the end's 1 among them.
-    sums = [(2, 3), (3, 2), (3, 3), (2, 10), (11, 12), (2, 3)]
-    outcomes = ["right", "wrong", "tie", "unknown", "right", "right"]
+    sums = [(2, 3), (3, 2), (3, 3), (2, 10), (11, 12), (2, 3), (3, 2)]
+    outcomes = ["right", "wrong", "tie", "unknown", "right", "right", "wrong"]
     for number, row in enumerate(result.rows()):
         bits = [pytest.approx(each * math.log2(10)) for each in sums[number]]
         assert row == (number + 1, *PAIRS[number], *bits, outcomes[number])

@@ -133,6 +133,13 @@ def test_a_command_has_the_options_and_defaults_of_its_public_function(name: str
     assert without(own, command_options(name)) == without(own, expected)
 
 
+def test_every_file_with_a_command_is_listed() -> None:
+    files = Path(str(charlm.cli.__file__)).parent.glob("*.py")
+    found = {path.stem for path in files if "\n@command(" in path.read_text()}
+    listed = {name.replace("-", "_") for name in COMMANDS}
+    assert found == listed, "HEADINGS in charlm/cli/__init__.py, and files of charlm/cli"
+
+
 def test_the_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0

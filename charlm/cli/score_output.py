@@ -374,7 +374,7 @@ def tell_why(found: "Explanation") -> None:
     """Two hypotheses side by side, and what each word adds to their difference."""
     output.write(f"{found.id}: hypothesis {found.winner_rank} against {found.other_rank}; log10\n")
     header, rows = found.table()
-    output.table(rows, header=header, labels=2)
+    output.table(rows, header=header, labels=2, groups=[*(2 for _ in found.scorers), 3])
     if found.lacking_a_word:
         output.write(f"* not in the vocabulary of {', '.join(found.lacking_a_word)}")
     output.write(f"\ndecided by {_decided(found)}; the difference is {found.difference:.3f}")

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
-from charlm.cli import app
+from charlm.cli import app, output
 from charlm.cli.score import score
 
 LISTS = "id\tam\ttext\nu\t-1\tthe cat\nu\t-2\tthe Dog\nu\t-3\t\nu\t-3\tthe cat\nv\t-1\ta bird sat\n"
@@ -283,6 +283,15 @@ def test_why_is_a_table() -> None:
         "decided by nothing: the totals are equal, and the larger am or the list's order decides"
         "; the difference is 0.000"
     )
+
+
+def test_a_narrow_terminal_marks_the_deciding_word_beside_its_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(output, "terminal_width", lambda: 40)
+    shown = ask("lists.tsv", "--model", "exp/first", "--explain", "u:1,2").stdout
+    (marked,) = re.findall("^.* <$", shown, re.M)
+    assert re.search(r"[+-][0-9.]+ +[+-][0-9.]+  <$", marked)
 
 
 def test_why_marks_a_word_as_unknown() -> None:

@@ -1,13 +1,13 @@
 """Whether one choice of hypotheses is better than another by more than chance.
 
 Test and interval are over recordings, since utterances of one speaker belong together (Bisani &
-Ney, 2004), or over lists if these name no recording, or all the same one. If two systems were
-equally good, each recording's difference could as well have the other sign: p is the share of all
-sign assignments that make the difference on the corpus at least as large. For error counts p is
-exact, since the distribution of a sum of ±whole numbers is a chain of convolutions (the matched
-pairs of Gillick & Cox, 1989, with Fisher's exact distribution in place of the normal one); for
-other metrics, signs are drawn (approximate randomisation, Riezler & Maxwell, 2005). The interval
-comes from a bootstrap.
+Ney, 2004), or over lists if these name no recording, all the same one, or each its own. If two
+systems were equally good, each recording's difference could as well have the other sign: p is the
+share of all sign assignments that make the difference on the corpus at least as large. For error
+counts p is exact, since the distribution of a sum of ±whole numbers is a chain of convolutions (the
+matched pairs of Gillick & Cox, 1989, with Fisher's exact distribution in place of the normal one);
+for other metrics, signs are drawn (approximate randomisation, Riezler & Maxwell, 2005). The
+interval comes from a bootstrap.
 """
 
 import math
@@ -45,9 +45,9 @@ class Significance:
 
 
 def groups_of(lists: Sequence[NbestList]) -> tuple[list[str], Unit]:
-    """The group of each list: its recording, or itself if there are not several recordings."""
+    """The group of each list: its recording, or itself if these are none, one, or one each."""
     recordings = [nbest.recording for nbest in lists]
-    if all(recordings) and len(set(recordings)) > 1:
+    if all(recordings) and 1 < len(set(recordings)) < len(recordings):
         return recordings, "recording"
     return [nbest.id for nbest in lists], "list"
 

@@ -97,8 +97,8 @@ def test_lists_of_one_recording_have_one_sign(metric: Metric) -> None:
     assert found.p == pytest.approx(2 / 2**4, abs=0 if found.test == "exact" else 0.03)
 
 
-@pytest.mark.parametrize("recordings", [["a"] * 4, [""] * 4, ["a", "a", "", "b"]])
-def test_lists_are_drawn_where_recordings_tell_none_apart(recordings: list[str]) -> None:
+@pytest.mark.parametrize("recordings", [["a"] * 4, [""] * 4, ["a", "a", "", "b"], [*"abcd"]])
+def test_lists_are_drawn_where_recordings_keep_none_together(recordings: list[str]) -> None:
     assert groups_of(lists_of(recordings)) == (["u0", "u1", "u2", "u3"], "list")
     assert groups_of(lists_of(["a", "a", "b", "b"])) == (["a", "a", "b", "b"], "recording")
 

@@ -5,7 +5,7 @@ unit and sign, the writer converts them back. A hypothesis keeps its words as th
 list; models read a normalised copy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -39,11 +39,15 @@ class NbestList:
     reference: tuple[str, ...] | None = None  # if the format holds one
     original: object = None  # what stands around the hypotheses, for the format's own writer
 
-    def without_layout(self) -> "NbestList":
-        """A copy for holding many lists: equal words shared, and without what a writer needs."""
+    def without_layout(self, *, features: Collection[str]) -> "NbestList":
+        """A copy for holding many lists: equal words shared, these features, no writer's needs."""
         words = {word: word for each in self.hypotheses for word in each.words}
         hypotheses = tuple(
-            Hypothesis(tuple(map(words.__getitem__, each.words)), each.features, each.place)
+            Hypothesis(
+                tuple(map(words.__getitem__, each.words)),
+                {name: each.features[name] for name in features if name in each.features},
+                each.place,
+            )
             for each in self.hypotheses
         )
         return replace(self, hypotheses=hypotheses, original=None)

@@ -424,4 +424,6 @@ def _reported(found: Lattice | NbestList, keeps_texts: bool) -> NbestList:
     """What tells of a list whose reference it has, and whether weights were tuned on it."""
     if isinstance(found, Lattice):
         return NbestList(found.id, ())
-    return found.without_layout() if keeps_texts else replace(found, hypotheses=(), original=None)
+    if not keeps_texts:
+        return replace(found, hypotheses=(), original=None)
+    return found.without_layout(features=())

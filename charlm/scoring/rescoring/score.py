@@ -137,7 +137,8 @@ class _Seen:
 
     def _keep(self, scored: ScoredList, result: Rescored, *, weights: Weights) -> None:
         if self._keeps:
-            kept = with_recording(scored.nbest, self._recordings).without_layout()
+            kept = with_recording(scored.nbest, self._recordings)
+            kept = kept.without_layout(features=self._metric.reads)
             self.lists.append((kept, Rescored(kept, order=result.order)))
         if self._keeps_confidences:
             agreement_HW = agreement(result)

@@ -58,6 +58,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     refs = several(options.refs)
     references = run.references_ahead(refs, options.lists)  # before anything is scored
     scored: list[tuple[NbestList, FeatureTable]] = []
+    reads = metric_named(options.metric).reads
     with ExitStack() as stack:
         form, lists, scorers = run.open(options.lists, stack=stack)
         pipeline = run.pipeline(form, scorers)
@@ -68,7 +69,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
             if not scored:  # else all lists would be scored for a feature that they lack
                 named = [*options.tuned_names, *parse_ranges(options.ranges)]
                 require_known(named, each.table.names)
-            scored.append((each.nbest.without_layout(), each.table))
+            scored.append((each.nbest.without_layout(features=reads), each.table))
     if references is None:
         references = run.references(refs, [nbest for nbest, _ in scored])
     n_lists, scored = len(scored), [each for each in scored if each[0].id in references]

@@ -45,8 +45,9 @@ def score(options: ScoreOptions, *, as_json: bool) -> Results:
     out = None if options.out == "-" else options.out
     if to_stdout:
         out = stdout_in(options.written_encoding, is_flushed=options.line_buffered)
+    on_stage = None if options.line_buffered else output.say  # a filter answers lists itself
     with errors_from_rank_0():
-        result = score_lists(replace(options, out=out))
+        result = score_lists(replace(options, out=out, on_stage=on_stage))
     if not is_rank_0():
         return
     score_output.warn(result)

@@ -1,5 +1,7 @@
 """`charlm tune`: weights of features and models, found on lists with references."""
 
+from dataclasses import replace
+
 from charlm.cli import output, score_output
 from charlm.cli.command import Results, command
 from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
@@ -21,7 +23,7 @@ def tune(options: TuneOptions) -> Results:
     from charlm.scoring.rescoring.tune import tune as tune_on
 
     with errors_from_rank_0():
-        result = tune_on(options)
+        result = tune_on(replace(options, on_stage=output.say))
     if not is_rank_0():
         return
     score_output.warn(result)

@@ -11,6 +11,7 @@ hypotheses tie. If such an interval extends beyond the searched range, its other
 then counts as ending two steps from its known end.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from charlm.nbest.features import Floats, weighted
 from charlm.nbest.metrics.error_rates import Ints
+from charlm.nbest.so_far import counted
 from charlm.nbest.tuning.problem import Problem, first_highest
 
 NEAR = 1e-12  # of the largest total: a gap that rounding may turn into a tie
@@ -192,10 +194,13 @@ def minimise(
     space: Space,
     restarts: int,
     generator: np.random.Generator,
+    stage: str = "finding weights",
+    tell: Callable[[str], object] | None = None,
 ) -> SearchResult:
     """The best of the descents from `start` and from `restarts` further points around it."""
     found = [_descend(problem, start_F, space=space, generator=generator)]
-    for _ in range(restarts if space.scales_F.any() else 0):
+    again = range(restarts if space.scales_F.any() else 0)
+    for _ in counted(again, stage, unit="restarts", tell=tell):
         # Heavy tails: most points are near the start, some many steps away.
         drawn_F = start_F + space.scales_F * generator.standard_t(2, len(start_F))
         point_F = np.where(space.scales_F > 0, np.clip(drawn_F, space.low_F, space.high_F), start_F)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import LARGEST
-from charlm.options import Opt, Seed, as_names
+from charlm.options import OnStage, Opt, Seed, as_names
 from charlm.text.io.lines import number_in
 
 LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's language model weights go up to about 20
@@ -43,6 +43,7 @@ class SearchOptions:
         Opt("Number of folds of the cross-validation, 2 or more; 0 makes none.", "Search", least=0),
     ] = 5
     seed: Seed = 0
+    on_stage: OnStage = None
 
     @property
     def tuned_names(self) -> tuple[str, ...]:

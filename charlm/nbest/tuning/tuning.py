@@ -146,11 +146,24 @@ def _names(asked: Sequence[str], known: Sequence[str], *, reads: Sequence[str]) 
 
 
 def _search(
-    problem: Problem, start_F: Floats, *, space: Space, options: SearchOptions
+    problem: Problem,
+    start_F: Floats,
+    *,
+    space: Space,
+    options: SearchOptions,
+    stage: str = "finding weights",
 ) -> tuple[Floats, int]:
     """The weights, rounded to few digits, and the number of line searches."""
     generator = np.random.default_rng(options.seed)
-    found = minimise(problem, start_F, space=space, restarts=options.restarts, generator=generator)
+    found = minimise(
+        problem,
+        start_F,
+        space=space,
+        restarts=options.restarts,
+        generator=generator,
+        stage=stage,
+        tell=options.on_stage,
+    )
     rounded_F = np.array([float(f"{weight:.{DIGITS}g}") for weight in found.weights_F])
     is_as_good = problem.error(rounded_F) <= found.error
     return rounded_F if is_as_good else found.weights_F, found.n_searches
@@ -202,7 +215,7 @@ def _start(
 
 def _left_out(
     problem: Problem,
-    search: Callable[[Problem], tuple[Floats, int]],
+    search: Callable[..., tuple[Floats, int]],
     *,
     groups: Sequence[str],
     options: SearchOptions,
@@ -219,8 +232,9 @@ def _left_out(
     drawn = np.random.default_rng(options.seed).permutation(len(numbers)) % folds
     fold_L = drawn[[numbers[group] for group in groups]]
     parts = [fold_L == fold for fold in range(folds)]
-    for part_L in parts:
-        weights_F, _ = search(problem.part(~part_L))
+    for number, part_L in enumerate(parts, 1):
+        stage = f"cross-validation, fold {number} of {folds}"
+        weights_F, _ = search(problem.part(~part_L), stage=stage)
         part = problem.part(part_L)
         chosen_LK[part_L] = part.statistics_NK[part.winners(weights_F)]
     return chosen_LK, parts

@@ -33,7 +33,9 @@ from charlm.nbest.references import (
 )
 from charlm.nbest.repairs import Notices
 from charlm.nbest.scorer import Scorer
+from charlm.nbest.so_far import counted
 from charlm.nbest.weights import Weights, load_weights, parse_weights
+from charlm.options import OnStage
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 from charlm.scoring.rescoring.lattices import LatticeLists, lattice_of
 from charlm.scoring.rescoring.pipeline import Pipeline, RecordingMemory, Rescorer, ScoredList
@@ -58,8 +60,8 @@ OWN = "own"  # references that the lists hold themselves
 class ListRun:
     """The lists of one command: opened, with their references, and scored by its models."""
 
-    def __init__(self, options: ListOptions, scorers: Scorers) -> None:
-        self.options, self.scorers = options, scorers
+    def __init__(self, options: ListOptions, scorers: Scorers, *, on_stage: OnStage = None) -> None:
+        self.options, self.scorers, self._tell = options, scorers, on_stage
         recording_by(options.recordings)  # a wrong pattern is refused before anything is scored
         self.notices = Notices()  # on the lists that are opened
         tuned = None if options.weights is None else load_weights(options.weights)
@@ -246,7 +248,8 @@ class ListRun:
             else:
                 found = format_of(form).read(source)
             keeps_texts = self._origin is not None
-            return [_reported(each, keeps_texts) for each in found]
+            reported = (_reported(each, keeps_texts) for each in found)
+            return list(counted(reported, f"reading {display_name(path)}", tell=self._tell))
 
 
 def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: str) -> None:

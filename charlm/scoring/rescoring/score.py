@@ -27,6 +27,7 @@ from charlm.nbest.output_layouts import laid_out
 from charlm.nbest.recordings import with_recording
 from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
+from charlm.nbest.so_far import counted
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords, require_one_stdin, several
@@ -38,6 +39,7 @@ from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
 
 NUMBER = re.compile("[0-9]{1,18}")  # an id that tells the place of its line in other files
@@ -73,7 +75,7 @@ def score(options: ScoreOptions) -> ScoreResult:
 def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreResult:
     lists = options.lists
     assert lists is not None  # it has been checked
-    run = ListRun(options, scorers)
+    run = ListRun(options, scorers, on_stage=options.on_stage)
     refs, references = several(options.refs), None
     if refs:  # before anything is scored
         references = run.references_ahead(refs, lists)
@@ -119,6 +121,9 @@ class _Seen:
         self._agreed: list[Bools] = []  # whether all hypotheses have that word there
         self._keeps = bool(options.refs)
         self._recordings = options.recordings
+        assert options.lists is not None  # it has been checked
+        self._stage = f"scoring {display_name(options.lists)}"
+        self._tell = options.on_stage
         self._metric = metric_named(options.metric)
         # Else references are translations, of which a word may be right in another place.
         self._keeps_confidences = (
@@ -130,7 +135,7 @@ class _Seen:
 
     def results(self, pipeline: Pipeline, lists: Iterable[NbestList]) -> Iterator[Rescored]:
         """The lists, rescored, after what is needed of each has been kept."""
-        for scored, result in pipeline.run(lists):
+        for scored, result in counted(pipeline.run(lists), self._stage, tell=self._tell):
             assert pipeline.weights is not None  # they have been chosen
             self._keep(scored, result, weights=pipeline.weights)
             yield result

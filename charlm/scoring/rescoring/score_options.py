@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import SAME_FORMAT
-from charlm.options import Opt, several
+from charlm.options import OnStage, Opt, several
 from charlm.scoring.rescoring.rescoring_options import (
     REFERENCES,
     ListOptions,
@@ -68,6 +68,7 @@ class ScoreOptions(OutputOptions, ListOptions):
             "hypotheses alone, in that layout. none: no lists."
         ),
     ] = "scored"
+    on_stage: OnStage = None
     refs: Annotated[str | Path | Sequence[str | Path] | None, REFERENCES] = None
     explain: Annotated[
         str | None,

@@ -15,6 +15,7 @@ from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.recordings import with_recording
 from charlm.nbest.references import References
+from charlm.nbest.so_far import counted
 from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.sureness import fitted_sureness
 from charlm.nbest.tuning.tuning import Tuned, tune_weights
@@ -27,6 +28,7 @@ from charlm.scoring.rescoring.result import TuneResult, history_name, what_was_d
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.tune_options import TuneOptions
+from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
 
 
@@ -54,7 +56,7 @@ def tune(options: TuneOptions) -> TuneResult:
 
 
 def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResult:
-    run = ListRun(options, scorers)
+    run = ListRun(options, scorers, on_stage=options.on_stage)
     refs = several(options.refs)
     references = run.references_ahead(refs, options.lists)  # before anything is scored
     scored: list[tuple[NbestList, FeatureTable]] = []
@@ -65,7 +67,8 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         if references is None and not isinstance(form, LatticeLists):
             lists = list(lists)
             references = run.references(refs, lists)
-        for each, _ in pipeline.run(lists):
+        stage = f"scoring {display_name(options.lists)}"
+        for each, _ in counted(pipeline.run(lists), stage, tell=options.on_stage):
             if not scored:  # else all lists would be scored for a feature that they lack
                 named = [*options.tuned_names, *parse_ranges(options.ranges)]
                 require_known(named, each.table.names)

@@ -204,7 +204,7 @@ def continued_nll(
     for first in range(0, len(ids), vectors.positions_at_once):
         chunk = stream.chunk(first, first + vectors.positions_at_once)
         nll, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
-        pieces.append(nll[:, 0])
+        pieces.append(nll[:, 0].copy())  # as in `batch_nlls`
     return np.concatenate(pieces), state
 
 
@@ -247,9 +247,10 @@ def batch_nlls(
     """`sentence_nlls` for sentences that are read side by side, the shortest first.
 
     Chunks have bounded size, and a sentence leaves the batch at its end, so that one long line
-    costs no more than its own tokens.
+    costs no more than its own tokens. What a chunk gives is copied: kept as it is among the large
+    blocks of memory of the chunks, it would keep them apart, and each chunk would take a new one.
     """
-    pieces: list[list[Nlls]] = [[] for _ in batch]
+    found: list[Nlls] = []
     opened = [np.concatenate([[END], ids]).astype(np.int32) for ids in batch]
     state = vectors.model.context.initial_state(len(opened))
     first = 0
@@ -257,15 +258,16 @@ def batch_nlls(
         last = first + max(1, vectors.positions_at_once // len(opened))
         chunk = _window(opened, first, last)
         nll_TB, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
-        for column, (ids, own) in enumerate(zip(opened, pieces[-len(opened) :], strict=True)):
-            own.append(nll_TB[: len(ids) - 1 - first, column])
+        found = found or [np.empty((len(ids), *nll_TB.shape[2:]), np.float32) for ids in batch]
+        for column, own in enumerate(found[-len(opened) :]):
+            own[first:last] = nll_TB[: len(own) - first, column]
         first = last
         n_ended = sum(len(ids) - 1 <= first for ids in opened)
         opened = opened[n_ended:]
         if n_ended and opened:
             remaining = torch.arange(n_ended, n_ended + len(opened), device=vectors.device)
             state = gather_state(state, remaining)
-    return [np.concatenate(own) for own in pieces]
+    return found
 
 
 def _window(opened: list[Ids], first: int, last: int) -> tuple[Ids, Ids]:

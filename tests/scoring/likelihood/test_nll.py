@@ -2,6 +2,7 @@
 
 import math
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -175,6 +176,30 @@ def test_a_long_sentence_costs_neither_larger_chunks_nor_padding_of_its_batch(
     n_positions = [steps * streams for steps, streams in shapes]
     assert max(n_positions) <= nll.CHUNK_POSITIONS
     assert sum(n_positions) <= 5005 + nll.CHUNK_POSITIONS
+
+
+def test_what_a_chunk_gives_does_not_stay_among_the_blocks_of_memory_of_later_chunks(
+    vectors: FormVectors, form_ids: FormIds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[weakref.ref[nll.Nlls]] = []
+    original = nll.chunk_nll
+
+    def chunk_nll(*args: Any, **options: Any) -> tuple[nll.Nlls, object]:
+        assert all(each() is None for each in given[:-1])  # the latest still has its name
+        found, state = original(*args, **options)
+        given.append(weakref.ref(found))
+        return found, state
+
+    monkeypatch.setattr(nll, "CHUNK_POSITIONS", 4)
+    monkeypatch.setattr(nll, "chunk_nll", chunk_nll)
+    ids = np.full(30, END, np.int32)
+
+    (alone,) = sentence_nlls(vectors, [ids], spellings=form_ids.spellings)
+    state = vectors.model.context.initial_state(1)
+    stream, _ = continued_nll(vectors, ids, spellings=form_ids.spellings, state=state)
+
+    assert len(given) > 10
+    np.testing.assert_allclose(alone, stream, rtol=1e-5)
 
 
 def test_a_chunk_holds_fewer_positions_where_the_vocabulary_is_large(

@@ -75,6 +75,7 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     _refuse_idle(options, as_json=as_json)
     if not options.model and not options.lm:
         options = replace(options, model=(output.announced_run(None),))
+    options = replace(options, on_stage=output.say)
     if options.pairs:
         yield from _judge(options)
         return

@@ -63,7 +63,9 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     for sign in result.inventory.signs:
         output.say(f"note: {sign}")
     output.say_left_out(result.left_out, words=options.words, text="train.txt")
-    checked = unknown_words(result.inventory, options.against) if options.against else None
+    checked = None
+    if options.against:
+        checked = unknown_words(result.inventory, options.against, on_stage=output.say)
     if as_json:
         against = {"against": checked.to_dict()} if checked else {}
         output.write_json(result.to_dict() | against)

@@ -15,7 +15,8 @@ from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
 from charlm.nbest.list_lines import opened
 from charlm.nbest.policies import plain_words
 from charlm.nbest.references import form_alone, texts_of
-from charlm.options import require_one_stdin
+from charlm.nbest.so_far import counted
+from charlm.options import OnStage, require_one_stdin
 from charlm.text.corpus.labels import is_silent, labels_read
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.oddities import Finding, oddities
@@ -42,8 +43,12 @@ class UnknownWords(JsonResult):
     oddities: tuple[Finding, ...]
 
 
-def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownWords:
+def unknown_words(
+    inventory: Inventory, paths: Sequence[str | Path], *, on_stage: OnStage = None
+) -> UnknownWords:
     """The words of texts, lists and the like that a vocabulary lacks, and which rules would help.
+
+    `on_stage` is told how many of them have been looked at, now and then.
 
     Raises:
         ConfigError: standard input twice, or as the readers of lists and texts.
@@ -58,7 +63,10 @@ def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownW
     counts = Counter({word: n for word, n in counts.items() if not is_literal_unk(word)})
     unknown = [(word, n) for word, n in counts.most_common() if word not in known]
     n_unknown = sum(n for _, n in unknown)
-    remedies, unexplained = explained(unknown, known.__contains__, rules=RULES, n_unknown=n_unknown)
+    looked_at = counted(unknown, "unknown words", unit="looked at", tell=on_stage)
+    remedies, unexplained = explained(
+        looked_at, known.__contains__, rules=RULES, n_unknown=n_unknown
+    )
     return UnknownWords(
         n_tokens=counts.total(),
         n_unknown=n_unknown,

@@ -203,7 +203,7 @@ class Remedy(JsonResult):
 
 
 def explained(
-    unknown: Sequence[tuple[str, int]],
+    unknown: Iterable[tuple[str, int]],
     is_known: Callable[[str], bool],
     *,
     rules: Rules,

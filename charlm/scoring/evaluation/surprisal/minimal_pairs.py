@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Literal, get_args
 
 from charlm.errors import ConfigError, DataError
+from charlm.nbest.so_far import counted
 from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
@@ -221,7 +222,7 @@ def minimal_pairs(options: PairOptions) -> PairResult:
         pairs = [
             tuple(_tokens(item, column, rules=rules) for column in columns) for item in items.items
         ]
-        judged = [*_judged(model, pairs, unknown=unknown, is_spelled=options.open_vocabulary)]
+        judged = [*_judged(model, pairs, unknown=unknown, options=options)]
         by_model.append(judged)
         sets.append(tuple(_sets(items.items, judged)))
         advice[model.name] = options_advised(unknown, model.vocabulary)
@@ -259,21 +260,22 @@ def _judged(
     pairs: Sequence[tuple[tuple[str, ...], ...]],
     *,
     unknown: Counter[str],
-    is_spelled: bool,
+    options: PairOptions,
 ) -> Iterator[JudgedPair]:
     """Each pair, judged; `unknown` counts the unknown words."""
     distinct = list(dict.fromkeys(sentence for pair in pairs for sentence in pair))
-    found = zip(distinct, model.bits(distinct, is_carried=False, entropy=False), strict=True)
+    found = model.bits(distinct, is_carried=False, entropy=False)
+    found = counted(found, model.name, unit="sentences", tell=options.on_stage)
     bits = {
         sentence: (math.fsum(each.surprisals), dict(zip(sentence, each.known, strict=True)))
-        for sentence, each in found
+        for sentence, each in zip(distinct, found, strict=True)
     }
     for good, bad in pairs:
         known = {**bits[good][1], **bits[bad][1]}
         unknown.update(word for word in (*good, *bad) if not known[word])
         better, worse = bits[good][0], bits[bad][0]
         outcome: Outcome = "right" if better < worse else "wrong" if worse < better else "tie"
-        if not is_spelled and not all(known[word] for word in differing(good, bad)):
+        if not options.open_vocabulary and not all(known[word] for word in differing(good, bad)):
             outcome = "unknown"
         yield JudgedPair(better, worse, outcome)
 

@@ -9,6 +9,7 @@ from charlm.options import (
     Device,
     Encoding,
     Models,
+    OnStage,
     Opt,
     Precision,
     Raw,
@@ -59,6 +60,7 @@ class ItemOptions(ReadingOptions):
     device: Device = "auto"
     precision: Precision = "fp32"
     threads: Threads = None
+    on_stage: OnStage = None
 
     @property
     def texts(self) -> list[str | Path]:

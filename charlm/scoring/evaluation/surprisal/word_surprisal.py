@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 
 from charlm.errors import ConfigError
+from charlm.nbest.so_far import counted
 from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import Adapting, OpenedModels, opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
@@ -131,14 +132,17 @@ def _bits(
     options: SurprisalOptions,
 ) -> list[SentenceBits]:
     """A model's values for the sentences, in order."""
-    found: dict[int, SentenceBits] = {}
-    for group in groups:
-        bits = model.bits(
-            [sentences[number].tokens for number in group],
-            is_carried=options.context != NONE,
-            entropy=options.entropy,
-        )
-        found.update(zip(group, bits, strict=True))
+
+    def numbered() -> Iterator[tuple[int, SentenceBits]]:
+        for group in groups:
+            bits = model.bits(
+                [sentences[number].tokens for number in group],
+                is_carried=options.context != NONE,
+                entropy=options.entropy,
+            )
+            yield from zip(group, bits, strict=True)
+
+    found = dict(counted(numbered(), model.name, unit="sentences", tell=options.on_stage))
     return [found[number] for number in range(len(sentences))]
 
 

@@ -31,6 +31,7 @@ FLOORS = [
         "arguments",
         "short_repr",
         "json_results",
+        "so_far",
         "presets",
         "text",
         "notebook",

@@ -7,7 +7,7 @@ down twice. `--json` belongs to the command line and is no option of a Python fu
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import (
     Annotated,
     Any,
@@ -136,7 +136,7 @@ def _read_type(kind: Any) -> Any:
     kinds = _alternatives(kind)
     for each in kinds:
         if get_origin(each) is Sequence:
-            return list[_read_type(get_args(each)[0])]  # type: ignore[misc]  # made as it runs
+            return GenericAlias(list, (_read_type(get_args(each)[0]),))
     if Path not in kinds:
         return kind
     return Path | None if type(None) in kinds else Path

@@ -15,8 +15,8 @@ from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
 from charlm.nbest.list_lines import opened
 from charlm.nbest.policies import plain_words
 from charlm.nbest.references import form_alone, texts_of
-from charlm.nbest.so_far import counted
 from charlm.options import OnStage, require_one_stdin
+from charlm.so_far import counted
 from charlm.text.corpus.labels import is_silent, labels_read
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.oddities import Finding, oddities

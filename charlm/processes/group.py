@@ -180,7 +180,9 @@ def _patient_group(
             distributed.init_process_group(
                 backend, store=store, rank=place.rank, world_size=place.size, timeout=within
             )
-            distributed.group.WORLD.set_timeout(SILENCE)  # type: ignore[union-attr]  # it is there
+            world = distributed.group.WORLD
+            assert world is not None
+            world.set_timeout(SILENCE)
         patient: distributed.ProcessGroup = distributed.new_group(backend="gloo", timeout=within)
     except (RuntimeError, ValueError) as error:
         reason = str(error).partition("\n")[0]

@@ -109,7 +109,7 @@ def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
     """
     wanted = {prefix + name: tuple(t.shape) for name, t in model.state_dict().items()}
     with _opened(path) as (file, _):
-        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118 -- nor this
+        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118 -- no mapping
         found = {name: tuple(file.get_slice(name).get_shape()) for name in names}
     for name in sorted(wanted.keys() ^ found.keys()):
         state = "missing" if name in wanted else "not part of this model"

@@ -19,8 +19,8 @@ import numpy as np
 
 from charlm.nbest.features import Floats, weighted
 from charlm.nbest.metrics.error_rates import Ints
-from charlm.nbest.so_far import counted
 from charlm.nbest.tuning.problem import Problem, first_highest
+from charlm.so_far import counted
 
 NEAR = 1e-12  # of the largest total: a gap that rounding may turn into a tie
 NARROW = 1e-9  # of the searched values: an interval that rounding may hide
@@ -194,7 +194,7 @@ def minimise(
     space: Space,
     restarts: int,
     generator: np.random.Generator,
-    stage: str = "finding weights",
+    stage: str = "",
     tell: Callable[[str], object] | None = None,
 ) -> SearchResult:
     """The best of the descents from `start` and from `restarts` further points around it."""

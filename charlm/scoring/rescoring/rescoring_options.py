@@ -191,7 +191,7 @@ class RescoringOptions:
 
     def check(self) -> None:
         """Raises ConfigError for options that contradict each other, before any work."""
-        raise NotImplementedError
+        raise NotImplementedError  # each command has its own
 
     @property
     def inputs(self) -> list[object]:

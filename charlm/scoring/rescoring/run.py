@@ -33,7 +33,6 @@ from charlm.nbest.references import (
 )
 from charlm.nbest.repairs import Notices
 from charlm.nbest.scorer import Scorer
-from charlm.nbest.so_far import counted
 from charlm.nbest.weights import Weights, load_weights, parse_weights
 from charlm.options import OnStage
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
@@ -41,6 +40,7 @@ from charlm.scoring.rescoring.lattices import LatticeLists, lattice_of
 from charlm.scoring.rescoring.pipeline import Pipeline, RecordingMemory, Rescorer, ScoredList
 from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
+from charlm.so_far import counted
 from charlm.text.corpus.normalisation import NO_RULES
 from charlm.text.corpus.tokens import UNK_WORD, share
 from charlm.text.io.files import display_name

@@ -27,7 +27,6 @@ from charlm.nbest.output_layouts import laid_out
 from charlm.nbest.recordings import with_recording
 from charlm.nbest.references import References
 from charlm.nbest.repairs import Notices
-from charlm.nbest.so_far import counted
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords, require_one_stdin, several
@@ -39,6 +38,7 @@ from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.so_far import counted
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
 

@@ -15,7 +15,6 @@ from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.recordings import with_recording
 from charlm.nbest.references import References
-from charlm.nbest.so_far import counted
 from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.sureness import fitted_sureness
 from charlm.nbest.tuning.tuning import Tuned, tune_weights
@@ -28,6 +27,7 @@ from charlm.scoring.rescoring.result import TuneResult, history_name, what_was_d
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.tune_options import TuneOptions
+from charlm.so_far import counted
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
 

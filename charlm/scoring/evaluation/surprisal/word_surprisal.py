@@ -11,7 +11,6 @@ from functools import partial
 from itertools import chain
 
 from charlm.errors import ConfigError
-from charlm.nbest.so_far import counted
 from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import Adapting, OpenedModels, opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
@@ -25,6 +24,7 @@ from charlm.scoring.evaluation.surprisal.surprisal_table import (
 from charlm.scoring.evaluation.surprisal.table_items import Items, notes_on_names, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel, finite
 from charlm.scoring.evaluation.surprisal.written_words import WordSplitter, WrittenSentence
+from charlm.so_far import counted
 from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import END, UNK, share, shown_counts
 from charlm.text.vocabulary.vocabulary import Inventory

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.nbest import so_far
-from charlm.nbest.so_far import counted
+from charlm import so_far
 from charlm.nbest.unknown_words import unknown_words
+from charlm.so_far import counted
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 

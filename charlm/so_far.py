@@ -13,14 +13,17 @@ def counted(
     items: Iterable[Item],
     stage: str,
     *,
-    unit: str = "lists",
+    unit: str = "list",
     tell: Callable[[str], object] | None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Item]:
-    """The items, with a message on how many are done, now and then."""
+    """The items, for a work that takes each when those before it are done; told now and then.
+
+    What works through several together then tells of all of them, not of the first that comes out.
+    """
     due = clock() + FIRST
     for number, each in enumerate(items, 1):
         yield each
         if tell is not None and clock() >= due:
-            tell(f"{stage}: {number:,} {unit} so far")
+            tell(f"{stage}: {number:,} {unit}{'' if number == 1 else 's'} so far")
             due = clock() + NEXT

@@ -1,13 +1,18 @@
 """When it is said how much is done."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import charlm
 from charlm import so_far
+from charlm.nbest.scorers import NgramScorer
 from charlm.nbest.unknown_words import unknown_words
+from charlm.ngram.backoff import BackoffModel
+from charlm.scoring.evaluation.surprisal import token_bits, word_surprisal
+from charlm.scoring.rescoring import score
 from charlm.so_far import counted
 from charlm.text.vocabulary.vocabulary import inventory_of
 
@@ -45,7 +50,44 @@ def test_what_may_take_minutes_says_how_far_it_is(
         "cross-validation, fold 1 of 2",
         "cross-validation, fold 2 of 2",
         "uni",
-        "unknown words",
+        "looked at",
     }
     assert told.count(f"scoring {lists}: 2 lists so far") == 2
     assert "uni: 2 sentences so far" in told
+
+
+def test_one_list_is_told_in_the_singular() -> None:
+    told: list[str] = []
+    seconds = iter([0, 10, 10])
+
+    list(counted("a", "scoring f", tell=told.append, clock=lambda: next(seconds)))
+
+    assert told == ["scoring f: 1 list so far"]
+
+
+def test_what_is_scored_together_is_told_when_all_of_it_is_done(
+    tmp_path: Path, save_unigrams: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = save_unigrams(tmp_path / "uni.arpa", end=-1, unk=-9, good=-1, bad=-2)
+    text = tmp_path / "text"
+    text.write_text("good\nbad\ngood bad\nbad good\nbad bad\n")
+    seconds = 0.0
+
+    def slowly(original: Callable[..., object]) -> Callable[..., object]:
+        def run(*arguments: object, **others: object) -> object:
+            nonlocal seconds
+            seconds += 11
+            return original(*arguments, **others)
+
+        return run
+
+    for model in (BackoffModel, NgramScorer):
+        monkeypatch.setattr(model, "score", slowly(model.score))
+    monkeypatch.setattr(token_bits, "BLOCK", 4)
+    for module in (score, word_surprisal):
+        monkeypatch.setattr(module, "counted", partial(counted, clock=lambda: seconds))
+    told: list[str] = []
+    charlm.surprisal(text, lm=lm, on_stage=told.append)
+    charlm.score(text, lm=lm, at_once=3, write="none", on_stage=told.append)
+
+    assert told == ["uni: 2 sentences so far", f"scoring {text}: 3 lists so far"]

@@ -63,7 +63,7 @@ def unknown_words(
     counts = Counter({word: n for word, n in counts.items() if not is_literal_unk(word)})
     unknown = [(word, n) for word, n in counts.most_common() if word not in known]
     n_unknown = sum(n for _, n in unknown)
-    looked_at = counted(unknown, "unknown words", unit="looked at", tell=on_stage)
+    looked_at = counted(unknown, "looked at", unit="unknown word", tell=on_stage)
     remedies, unexplained = explained(
         looked_at, known.__contains__, rules=RULES, n_unknown=n_unknown
     )

@@ -135,7 +135,7 @@ class _Seen:
 
     def results(self, pipeline: Pipeline, lists: Iterable[NbestList]) -> Iterator[Rescored]:
         """The lists, rescored, after what is needed of each has been kept."""
-        for scored, result in counted(pipeline.run(lists), self._stage, tell=self._tell):
+        for scored, result in pipeline.run(counted(lists, self._stage, tell=self._tell)):
             assert pipeline.weights is not None  # they have been chosen
             self._keep(scored, result, weights=pipeline.weights)
             yield result

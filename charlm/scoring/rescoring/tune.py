@@ -68,7 +68,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
             lists = list(lists)
             references = run.references(refs, lists)
         stage = f"scoring {display_name(options.lists)}"
-        for each, _ in counted(pipeline.run(lists), stage, tell=options.on_stage):
+        for each, _ in pipeline.run(counted(lists, stage, tell=options.on_stage)):
             if not scored:  # else all lists would be scored for a feature that they lack
                 named = [*options.tuned_names, *parse_ranges(options.ranges)]
                 require_known(named, each.table.names)

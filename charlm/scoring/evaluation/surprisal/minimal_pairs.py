@@ -264,8 +264,8 @@ def _judged(
 ) -> Iterator[JudgedPair]:
     """Each pair, judged; `unknown` counts the unknown words."""
     distinct = list(dict.fromkeys(sentence for pair in pairs for sentence in pair))
-    found = model.bits(distinct, is_carried=False, entropy=False)
-    found = counted(found, model.name, unit="sentences", tell=options.on_stage)
+    read = counted(distinct, model.name, unit="sentence", tell=options.on_stage)
+    found = model.bits(read, is_carried=False, entropy=False)
     bits = {
         sentence: (math.fsum(each.surprisals), dict(zip(sentence, each.known, strict=True)))
         for sentence, each in zip(distinct, found, strict=True)

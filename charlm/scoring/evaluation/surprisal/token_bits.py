@@ -5,7 +5,7 @@ The entropy is that of the distribution over the vocabulary, including `<unk>` a
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,8 @@ from charlm.ngram.ngram_states import NgramSteps
 from charlm.ngram.word_ids import UNK as NGRAM_UNK
 from charlm.ngram.word_ids import mapped
 from charlm.run.onnx_model import OnnxModel
-from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
-from charlm.text.corpus.sentences import BLOCK, blocks
+from charlm.scoring.likelihood.onnx_steps import SENTENCES_AT_ONCE, OnnxSteps, sentence_log_probs
+from charlm.text.corpus.sentences import BLOCK, blocks, in_batches
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 256  # distributions of an n-gram model in memory at once
 NATS, LOG10 = 1 / math.log(2), math.log2(10)  # in bits
 
 Bits = npt.NDArray[np.float64]
-Sentences = Sequence[Sequence[str]]
+Sentences = Iterable[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,10 @@ class ExportedBits(TokenModel):
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
         if not (is_carried or entropy):
-            found = sentence_log_probs(self._steps, sentences)
-            for words, log_probs in zip(sentences, found, strict=True):
-                yield SentenceBits(log_probs * -NATS, self._known(words), None)
+            for some in in_batches(sentences, size=SENTENCES_AT_ONCE, size_of=lambda _: 1):
+                found = sentence_log_probs(self._steps, some)
+                for words, log_probs in zip(some, found, strict=True):
+                    yield SentenceBits(log_probs * -NATS, self._known(words), None)
             return
         row = np.zeros(1, np.int64)
         start = at = self._steps.start(1)

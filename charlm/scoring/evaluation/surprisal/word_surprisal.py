@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 from charlm.errors import ConfigError
 from charlm.options import keywords
@@ -132,17 +132,17 @@ def _bits(
     options: SurprisalOptions,
 ) -> list[SentenceBits]:
     """A model's values for the sentences, in order."""
-
-    def numbered() -> Iterator[tuple[int, SentenceBits]]:
-        for group in groups:
-            bits = model.bits(
-                [sentences[number].tokens for number in group],
-                is_carried=options.context != NONE,
-                entropy=options.entropy,
-            )
-            yield from zip(group, bits, strict=True)
-
-    found = dict(counted(numbered(), model.name, unit="sentences", tell=options.on_stage))
+    found: dict[int, SentenceBits] = {}
+    numbers = counted(
+        chain.from_iterable(groups), model.name, unit="sentence", tell=options.on_stage
+    )
+    for group in groups:
+        bits = model.bits(
+            (sentences[number].tokens for number in islice(numbers, len(group))),
+            is_carried=options.context != NONE,
+            entropy=options.entropy,
+        )
+        found.update(zip(group, bits, strict=True))
     return [found[number] for number in range(len(sentences))]
 
 

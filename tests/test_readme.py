@@ -61,6 +61,12 @@ def test_commands_of_scripts_are_among_those_shown() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+def test_options_kept_in_a_variable_are_several_words_in_zsh_as_well(page: str) -> None:
+    for script in re.findall(r"```sh\n(.*?)```", page, re.DOTALL):
+        assert re.findall(r'(?<!")\$\w+', script) == [], 'zsh makes one word of $name: "${name[@]}"'
+
+
+@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
 def test_every_command_that_is_shown_exists(page: str) -> None:
     shown = {name for name, _ in shown_in(page)}
     assert shown

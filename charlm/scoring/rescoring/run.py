@@ -236,8 +236,7 @@ class ListRun:
         None: they, or what is read beside them, come through a pipe.
         """
         read = [path, *self.options.feature_files.values(), self.options.words_txt or path]
-        stay = [Path(each).is_file() or Path(each).is_dir() for each in read if str(each) != "-"]
-        if len(stay) < len(read) or not all(stay):
+        if any(map(is_pipe, read)):
             return None
         with ExitStack() as stack:
             unnoticed = replace(self._source(path), notices=Notices())

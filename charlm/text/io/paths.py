@@ -6,6 +6,7 @@ A link means the file at its end; /dev/stdout, or what a shell makes of `>(gzip)
 import fcntl
 import os
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import gettempdir
@@ -25,9 +26,14 @@ OTHERWISE_PACKED = {
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether a source can be read but once, and perhaps slowly: `-`, or no regular file."""
+    """Whether a source can be read but once, and perhaps slowly: `-`, or no regular file.
+
+    Linux opens the file behind /dev/stdin anew; elsewhere a second reader gets what is left of it.
+    """
     path = Path(path)
-    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+    if str(path) == "-" or (sys.platform != "linux" and stream_of(path) is not None):
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def make_folder(path: Path) -> None:

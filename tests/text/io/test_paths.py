@@ -10,7 +10,7 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.io.files import atomic_write, write_bytes
-from charlm.text.io.paths import require_place
+from charlm.text.io.paths import is_pipe, require_place
 
 PROC = pytest.mark.skipif(sys.platform != "linux", reason="this system has no /proc")
 
@@ -124,6 +124,18 @@ def test_an_open_pipe_is_written_to_as_a_stream(folder: str) -> None:
     os.close(writer)
     with open(reader, "rb") as file:
         assert file.read() == b"new"
+
+
+def test_an_open_file_is_read_once_where_its_name_does_not_open_it_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("file").write_bytes(b"text")
+    with open("file", "rb") as file:
+        path = f"/dev/fd/{file.fileno()}"
+        monkeypatch.setattr(sys, "platform", "darwin")
+        assert (is_pipe(path), is_pipe("file")) == (True, False)
+        monkeypatch.setattr(sys, "platform", "linux")
+        assert not is_pipe(path)
 
 
 def test_a_file_that_is_a_stream_is_written_on_where_it_stands() -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from charlm.bench.timing import Timing, in_turns
+from charlm.bench.timing import CLEAR, Timing, in_turns
 from charlm.runtime import keep_freed_memory
 
 
@@ -18,6 +18,7 @@ def test_paths_are_warmed_up_and_then_run_in_turns() -> None:
     assert [len(timing.seconds) for timing in timings.values()] == [2, 2]
 
 
+@pytest.mark.skipif(not CLEAR.exists(), reason="this system's peak is that since the start")
 def test_memory_is_that_of_the_path_that_took_it() -> None:
     keep_freed_memory()  # as a training does, here or in another test
     timings = in_turns(

@@ -1,6 +1,7 @@
 """A checkpoint that no training could have written is refused in one line, and never written."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,47 @@ from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import checkpoint
 
 TrainToy = Callable[..., Any]
+Damage = Callable[[Any, Any], object]
+Damaged = Callable[..., Path]
 STEPS = 3  # steps of an epoch
 
 
-def history(**changes: Any) -> Callable[[Any, Any], object]:
+def history(**changes: Any) -> Damage:
     return lambda tensors, meta: meta["position"]["history"][0].update(changes)
 
 
-def position(**changes: Any) -> Callable[[Any, Any], object]:
+def position(**changes: Any) -> Damage:
     return lambda tensors, meta: meta["position"].update(changes)
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, Path]:
+    """Runs after an epoch, by what was asked for; each test damages a copy."""
+    return {}
+
+
+@pytest.fixture
+def damaged(
+    train_toy: TrainToy,
+    trained: dict[str, Path],
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Damaged:
+    """Damages the checkpoint of a run after an epoch, and gives its path."""
+
+    def made(damage: Damage, **asked: Any) -> Path:
+        key, run = repr(asked), tmp_path / "run"
+        if key in trained:
+            shutil.copytree(trained[key], run)
+        else:
+            train_toy(epochs=1, **asked)
+            trained[key] = shutil.copytree(run, tmp_path_factory.mktemp("trained") / "run")
+        tensors, meta = read_tensors(run / RESUME)
+        damage(tensors, meta)
+        write_tensors(run / RESUME, tensors, meta=meta)
+        return run / RESUME
+
+    return made
 
 
 HISTORY = "its history is not that of its epochs"
@@ -71,17 +104,17 @@ EXP_AVG = "optimiser.1.exp_avg"
     ],
 )
 def test_a_checkpoint_that_is_not_of_this_run_is_refused(
-    damage: Callable[[Any, Any], object], found: str, train_toy: TrainToy, tmp_path: Path
+    damage: Damage, found: str, train_toy: TrainToy, damaged: Damaged
 ) -> None:
-    path = damaged(damage, train_toy, tmp_path)
+    path = damaged(damage)
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True)
     assert str(caught.value).startswith(f"{path}: not a checkpoint of this run ({found}")
     assert str(caught.value).endswith("); it is damaged")
 
 
-def test_a_checkpoint_without_a_position_is_refused(train_toy: TrainToy, tmp_path: Path) -> None:
-    path = damaged(lambda t, m: m.pop("position"), train_toy, tmp_path)
+def test_a_checkpoint_without_a_position_is_refused(train_toy: TrainToy, damaged: Damaged) -> None:
+    path = damaged(lambda t, m: m.pop("position"))
     with pytest.raises(DataError, match=rf"^{path}: tells no position; the run is damaged$"):
         train_toy(epochs=1, resume=True)
 
@@ -122,28 +155,19 @@ def test_a_machine_without_the_memory_for_it_is_no_damage(
     ],
 )
 def test_what_optimiser_and_averages_could_not_go_on_with_is_refused(
-    damage: Callable[[Any, Any], object], found: str, train_toy: TrainToy, tmp_path: Path
+    damage: Damage, found: str, train_toy: TrainToy, damaged: Damaged
 ) -> None:
     overrides = ("context.dim=5", "recipe.optimiser.type=adam", "recipe.averaging.type=ema")
-    path = damaged(damage, train_toy, tmp_path, overrides=overrides)
+    path = damaged(damage, overrides=overrides)
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True, overrides=overrides)
     assert str(caught.value).startswith(f"{path}: not a checkpoint of this run ({found}")
 
 
-def damaged(
-    damage: Callable[[Any, Any], object], train_toy: TrainToy, tmp_path: Path, **asked: Any
-) -> Path:
-    train_toy(epochs=1, **asked)
-    path = tmp_path / "run" / RESUME
-    tensors, meta = read_tensors(path)
-    damage(tensors, meta)
-    write_tensors(path, tensors, meta=meta)
-    return path
-
-
-def test_a_record_with_one_more_number_is_gone_on_with(train_toy: TrainToy, tmp_path: Path) -> None:
-    damaged(history(minutes=0.5), train_toy, tmp_path)
+def test_a_record_with_one_more_number_is_gone_on_with(
+    train_toy: TrainToy, damaged: Damaged, tmp_path: Path
+) -> None:
+    damaged(history(minutes=0.5))
     assert train_toy(epochs=1, resume=True).is_finished
     assert json.loads((tmp_path / "run" / LOG).read_text())["minutes"] == 0.5
 
@@ -165,18 +189,18 @@ BIAS = "model.output.words.bias"
     ],
 )
 def test_weights_of_another_model_are_refused(
-    damage: Callable[[Any, Any], object], line: str, train_toy: TrainToy, tmp_path: Path
+    damage: Damage, line: str, train_toy: TrainToy, damaged: Damaged
 ) -> None:
-    path = damaged(damage, train_toy, tmp_path)
+    path = damaged(damage)
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True)
     assert str(caught.value) == f"{path}: {line}"
 
 
-def test_clusters_that_are_no_partition_are_refused(train_toy: TrainToy, tmp_path: Path) -> None:
+def test_clusters_that_are_no_partition_are_refused(train_toy: TrainToy, damaged: Damaged) -> None:
     asked = {"overrides": ("context.dim=5", "output.type=hierarchical")}
     clusters = "model.output.levels.cluster_V"
-    path = damaged(lambda t, m: t[clusters].fill_(1 << 40), train_toy, tmp_path, **asked)
+    path = damaged(lambda t, m: t[clusters].fill_(1 << 40), **asked)
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True, **asked)
     assert str(caught.value) == (

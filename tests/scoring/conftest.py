@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -72,16 +73,31 @@ def beside() -> type[Beside]:
     return Beside
 
 
+@pytest.fixture(scope="session")
+def made_run(save_run: SaveRun, tmp_path_factory: pytest.TempPathFactory) -> SaveRun:
+    """A run that no test writes into: of its kind there is one."""
+    made: dict[str, Path] = {}
+
+    def make(fill: str, *, normalisation: Normalisation | None, **recipe: object) -> Path:
+        kind = repr((fill, normalisation, recipe))
+        if kind not in made:
+            inventory = inventory_of(TRAIN, min_char_count=1, normalisation=normalisation)
+            model, settings = build_model(SETTINGS, inventory)
+            FILLS[fill](model)
+            folder = tmp_path_factory.mktemp("made")
+            made[kind] = save_run(folder, model, settings=settings, inventory=inventory, **recipe)
+        return made[kind]
+
+    return make
+
+
 @pytest.fixture
-def saved_run(tmp_path: Path, save_run: SaveRun) -> SaveRun:
+def saved_run(tmp_path: Path, made_run: SaveRun) -> SaveRun:
     """Writes a run of ten words, filled with zeros, at random or beyond numbers, of a recipe."""
 
     def save(fill: str, *, normalisation: Normalisation | None = None, **recipe: object) -> Path:
-        inventory = inventory_of(TRAIN, min_char_count=1, normalisation=normalisation)
-        model, settings = build_model(SETTINGS, inventory)
-        FILLS[fill](model)
-        folder = tmp_path / f"run-{fill}"
-        return save_run(folder, model, settings=settings, inventory=inventory, **recipe)
+        made = made_run(fill, normalisation=normalisation, **recipe)
+        return Path(shutil.copytree(made, tmp_path / f"run-{fill}", dirs_exist_ok=True))
 
     return save
 
@@ -92,10 +108,20 @@ def lower_run(saved_run: SaveRun) -> Path:
     return saved_run("random", normalisation=Normalisation(lower=True), oov_input="spelling")
 
 
+@pytest.fixture(scope="session")
+def made_spelled_run(
+    made_run: SaveRun, add_speller: SaveRun, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A run that no test writes into."""
+    lower = made_run("random", normalisation=Normalisation(lower=True), oov_input="spelling")
+    run = Path(shutil.copytree(lower, tmp_path_factory.mktemp("made") / "spelled"))
+    return add_speller(run, fill=partial(torch.nn.init.uniform_, a=-1, b=1))
+
+
 @pytest.fixture
-def spelled_run(lower_run: Path, add_speller: SaveRun) -> Path:
+def spelled_run(lower_run: Path, made_spelled_run: Path) -> Path:
     """The same run with a speller that distinguishes letters."""
-    return add_speller(lower_run, fill=partial(torch.nn.init.uniform_, a=-1, b=1))
+    return Path(shutil.copytree(made_spelled_run, lower_run, dirs_exist_ok=True))
 
 
 @pytest.fixture

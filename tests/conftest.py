@@ -25,6 +25,7 @@ os.environ["MATPLOTLIBRC"] = os.devnull  # its defaults, whatever the user has s
 for name in ("CHARLM_TRACEBACK", "FORCE_COLOR", "TTY_COMPATIBLE"):
     os.environ.pop(name, None)
 prepare_torch()
+os.fsync = lambda descriptor: None  # no test cuts the power
 # Under nohup, or behind `&`, these are ignored, and so they would be by every program started here.
 for number, handler in (
     (signal.SIGHUP, signal.SIG_DFL),

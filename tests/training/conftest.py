@@ -80,7 +80,6 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         write_bytes(path, title.encode())
 
     monkeypatch.setattr(session, "save_curve", plain_curve)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # no test cuts the power
 
     def run(name: str = "run", *, notes: list[str] | None = None, **options: Any) -> TrainResult:
         if notes is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from charlm.nbest.formats import FORMATS
@@ -109,7 +109,7 @@ SCORED_HEADERS = {
     "headed csv": "id,am:cost,lm:log10,charlm,text,-",
 }
 BESIDE = ("rnnlm", "cued", "fairseq")  # formats without a place for a further feature
-CASES = pytest.mark.parametrize("case", LINES)
+# Each test draws its lists once for all formats, since to draw takes longer than to read and write.
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=50, database=None)
 
 
@@ -133,65 +133,70 @@ def drawn_scores(data: st.DataObject, made: list[Made]) -> list[list[float]]:
     return [[data.draw(st.floats(-1e4, 1e4)) for _ in each.words] for each in made]
 
 
-@CASES
 @SETTINGS
 @given(made=lists(), end=st.sampled_from(["\n", "\r\n"]), bom=st.booleans(), last=st.booleans())
 def test_without_scores_the_bytes_are_those_that_were_read(
-    case, made, end, bom, last, read, write
+    made, end, bom, last, read, write
 ) -> None:
-    text = ("\ufeff" if bom else "") + text_of(case, made, end=end)
-    text = text if last else text.removesuffix(end)
-    found = read(format_of(case), text)
-    assert [each.id for each in found] == [each.id for each in made]
-    assert [[list(h.words) for h in each.hypotheses] for each in found] == [
-        each.words for each in made
-    ]
-    assert write(format_of(case), found) == text
+    for case in LINES:
+        note(case)
+        text = ("\ufeff" if bom else "") + text_of(case, made, end=end)
+        text = text if last else text.removesuffix(end)
+        found = read(format_of(case), text)
+        assert [each.id for each in found] == [each.id for each in made]
+        assert [[list(h.words) for h in each.hypotheses] for each in found] == [
+            each.words for each in made
+        ]
+        assert write(format_of(case), found) == text
 
 
-@pytest.mark.parametrize("case", [case for case in LINES if case not in BESIDE])
 @SETTINGS
 @given(made=lists(), data=st.data())
-def test_a_score_is_added_to_each_line_and_reads_back(case, made, data, read, write) -> None:
+def test_a_score_is_added_to_each_line_and_reads_back(made, data, read, write) -> None:
     scores = drawn_scores(data, made)
-    before = read(format_of(case), text_of(case, made))
-    after = write(format_of(case), before, scores=scores)
-    assert after == text_of(case, made, scores=scores)
-    again = read(format_of(case), after)
-    name = "c4" if case == "tsv" else "charlm"
-    for each, was, expected in zip(again, before, scores, strict=True):
-        found = [dict(hypothesis.features) for hypothesis in each.hypotheses]
-        assert [features.pop(name) for features in found] == pytest.approx(expected, abs=1e-6)
-        assert found == [hypothesis.features for hypothesis in was.hypotheses]
+    for case in [case for case in LINES if case not in BESIDE]:
+        note(case)
+        before = read(format_of(case), text_of(case, made))
+        after = write(format_of(case), before, scores=scores)
+        assert after == text_of(case, made, scores=scores)
+        again = read(format_of(case), after)
+        name = "c4" if case == "tsv" else "charlm"
+        for each, was, expected in zip(again, before, scores, strict=True):
+            found = [dict(hypothesis.features) for hypothesis in each.hypotheses]
+            assert [features.pop(name) for features in found] == pytest.approx(expected, abs=1e-6)
+            assert found == [hypothesis.features for hypothesis in was.hypotheses]
 
 
-@pytest.mark.parametrize("case", BESIDE)
 @SETTINGS
 @given(made=lists(), data=st.data())
 def test_scores_beside_a_list_read_back_as_a_feature(
-    case, made, data, read, write, tmp_path_factory
+    made, data, read, write, tmp_path_factory
 ) -> None:
-    text, scores = text_of(case, made), drawn_scores(data, made)
-    before = read(format_of(case), text)
+    scores = drawn_scores(data, made)
     path = tmp_path_factory.mktemp("beside") / "scores"
-    path.write_text(write(format_of(case), before, scores=scores))
-    again = read(format_of(case), text, features={"charlm": path})
-    for each, given_scores in zip(again, scores, strict=True):
-        found = [hypothesis.features["charlm"] for hypothesis in each.hypotheses]
-        assert found == pytest.approx(given_scores, abs=2e-6)
+    for case in BESIDE:
+        note(case)
+        text = text_of(case, made)
+        before = read(format_of(case), text)
+        path.write_text(write(format_of(case), before, scores=scores))
+        again = read(format_of(case), text, features={"charlm": path})
+        for each, given_scores in zip(again, scores, strict=True):
+            found = [hypothesis.features["charlm"] for hypothesis in each.hypotheses]
+            assert found == pytest.approx(given_scores, abs=2e-6)
 
 
-@CASES
 @SETTINGS
 @given(made=lists(), last=st.booleans())
-def test_reranking_moves_whole_lines_within_their_list(case, made, last, read, write) -> None:
-    text = text_of(case, made)
-    text = text if last else text.removesuffix("\n")
-    before = read(format_of(case), text)
-    orders = [tuple(reversed(range(len(each.hypotheses)))) for each in before]
-    after = write(format_of(case), before, orders=orders)
-    assert Counter(after.split("\n")) == Counter(text.split("\n"))
-    again = read(format_of(case), after)
-    assert [[h.words for h in each.hypotheses] for each in again] == [
-        [h.words for h in reversed(each.hypotheses)] for each in before
-    ]
+def test_reranking_moves_whole_lines_within_their_list(made, last, read, write) -> None:
+    for case in LINES:
+        note(case)
+        text = text_of(case, made)
+        text = text if last else text.removesuffix("\n")
+        before = read(format_of(case), text)
+        orders = [tuple(reversed(range(len(each.hypotheses)))) for each in before]
+        after = write(format_of(case), before, orders=orders)
+        assert Counter(after.split("\n")) == Counter(text.split("\n"))
+        again = read(format_of(case), after)
+        assert [[h.words for h in each.hypotheses] for each in again] == [
+            [h.words for h in reversed(each.hypotheses)] for each in before
+        ]

@@ -79,6 +79,7 @@ MODELS = {
     "composed": {
         **merged(parts("word-char-modern"), {"output": {"side": "both"}}),
         "encoder": SPELLED,
+        "context": parts("deep-rnn")["context"],
     },
     "tied": merged(parts("word-char-modern"), {"context": {"layers": 2}}),
     "tensor": {
@@ -97,10 +98,10 @@ MODELS = {
             "char": WORDS_OF_LSTM,
         },
     },
-    **{name: parts(name) for name in ("rnn", "gru", "deep-rnn", "deep-transition", "mlbl")},
+    **{name: parts(name) for name in ("rnn", "deep-transition", "mlbl")},
     "bigram": merged(parts("nnlm-5gram"), {"context": {"order": 2}}),  # no word in its state
     "mixture": parts("mogrifier-modern"),
-    "mixture-untied": parts("char-modern"),
+    "mixture-untied": {**parts("gru"), "output": parts("char-modern")["output"]},
 }
 
 

@@ -2,6 +2,7 @@
 
 import math
 import weakref
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -71,12 +72,26 @@ def one_by_one(
     vectors: FormVectors, ids: Ids, *, form_ids: FormIds, before: int = END
 ) -> list[float]:
     """nll of each token, feeding one at a time from the initial state; each form encoded alone."""
-    model, inventory = vectors.model, vectors.inventory
+    spellings, numbers = tuple(form_ids.spellings), tuple(ids.tolist())
+    return losses_of(
+        vectors.model, vectors.inventory, vectors.by_spelling, spellings, numbers, before
+    )
+
+
+@cache
+def losses_of(
+    model: LanguageModel,
+    inventory: Inventory,
+    by_spelling: bool,
+    spellings: tuple[str, ...],
+    ids: tuple[int, ...],
+    before: int,
+) -> list[float]:
     state = model.context.initial_state(1)
-    forms = [*inventory.words, *form_ids.spellings]
+    forms = [*inventory.words, *spellings]
     losses = []
     for fed, predicted in zip([before, *ids[:-1]], ids, strict=True):
-        as_unk = fed >= inventory.n_words and not vectors.by_spelling
+        as_unk = fed >= inventory.n_words and not by_spelling
         number, form = (UNK, "<unk>") if as_unk else (int(fed), forms[fed])
         with torch.no_grad():
             x_NE = model.encoder(FormTable(inventory, [form], ids=[number]).forms(np.arange(1)))

@@ -6,7 +6,6 @@ crash ends its training in the middle of an epoch, the resumed training ends wit
 
 import json
 import math
-import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -44,8 +43,8 @@ SIZES = {
     **dict.fromkeys(("dropout", "input_dropout", "output_dropout"), 0.1),
 }
 CNN = {"widths": [1, 2, 3], "filters": [6, 6, 6]}
-# Six streams, eight epochs; large initial weights and rates for so few steps.
-RECIPE: Settings = {"epochs": 8, "batch_size": 6, "bptt": 8, "clip": 1.0, "patience": 0}
+# Six streams, seven epochs; large initial weights and rates for so few steps.
+RECIPE: Settings = {"epochs": 7, "batch_size": 6, "bptt": 8, "clip": 1.0, "patience": 0}
 
 
 def scaled(settings: Settings) -> Settings:
@@ -137,7 +136,6 @@ def test_a_preset_trains_resumes_evaluates_and_answers(
     name: str, corpus: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "save_curve", lambda h, p, *, title: write_bytes(p, b""))
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     run, crashed = tmp_path / "run", tmp_path / "crashed"
     asked: dict[str, Any] = {"threads": 1, "device": "cpu", "precision": "fp32"}
     charlm.train(

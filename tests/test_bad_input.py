@@ -113,7 +113,7 @@ EVAL = [
     ),
 ]
 NN = [
-    ("cat --at top", "at: found 'top'; expected one of char-cnn, transform, highway, output"),
+    ("cat --at top", "--at: found 'top'; expected one of char-cnn, transform, highway, output"),
     ("''", "word '': is read as nothing; expected one word"),
     (
         "'\x1b[31mx\x1b[0m y'",

@@ -6,6 +6,7 @@ down twice. `--json` belongs to the command line and is no option of a Python fu
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import (
@@ -23,6 +24,7 @@ from typing import (
 import typer
 
 from charlm.cli import output
+from charlm.errors import ConfigError
 from charlm.options import Field, fields_of, shown_range
 
 Options = TypeVar("Options")
@@ -75,10 +77,11 @@ def command(
                 if given[field.name] is not None or field.default is inspect.Parameter.empty
             }
             flags = {"as_json": as_json} if takes_json else {}
-            for result in body(options(**chosen), **flags) or ():
-                if as_json:
-                    output.write_json(result.to_dict())
-                    return
+            with _options_as_typed(fields):
+                for result in body(options(**chosen), **flags) or ():
+                    if as_json:
+                        output.write_json(result.to_dict())
+                        return
 
         parameters = [_parameter(field) for field in fields]
         by_name = inspect.Parameter.KEYWORD_ONLY
@@ -94,6 +97,19 @@ def command(
         return call
 
     return decorate
+
+
+@contextmanager
+def _options_as_typed(fields: Sequence[Field]) -> Iterator[None]:
+    """In an error about an option by its name in Python, the option by its name here."""
+    try:
+        yield
+    except ConfigError as error:
+        name, colon, rest = str(error).partition(": ")
+        typed = {field.name: field.opt.flag(field.name) for field in fields}
+        if name not in typed:
+            raise
+        raise ConfigError(typed[name] + colon + rest) from error
 
 
 def _parameter(field: Field) -> inspect.Parameter:

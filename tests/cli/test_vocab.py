@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 import charlm
 from charlm.cli import app
 from charlm.cli.vocab import vocab
+from charlm.errors import ConfigError
 
 PRINTED = """\
    number  of
@@ -103,6 +104,13 @@ def test_the_command_and_the_public_function_write_the_same_file() -> None:
     assert run("--data", "corpus", "--out", "a.json", *arguments).exit_code == 0
     charlm.vocab(data="corpus", out="b.json", **options)  # type: ignore[arg-type]
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
+
+
+def test_an_error_names_an_option_as_it_was_typed() -> None:
+    with pytest.raises(ConfigError, match="^min_count: found 100; expected 4 or less, "):
+        charlm.vocab(data="corpus", min_count=100)
+    result = run("--data", "corpus", "--min-count", "100")
+    assert result.stderr.startswith("charlm: --min-count: found 100; expected 4 or less, ")
 
 
 def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:

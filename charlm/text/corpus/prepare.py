@@ -181,8 +181,8 @@ def _check(options: PrepOptions) -> None:
             raise ConfigError(f"--{name} {value}: is of files, and --corpus reads none; drop it")
     if 0 < options.max_words < options.min_words:
         raise ConfigError(
-            f"max_words: found {options.max_words}; expected min_words ({options.min_words}) or "
-            "more, or 0 for no limit"
+            f"max_words: found {options.max_words}; expected {options.min_words} or more, since "
+            "sentences of fewer words are left out, or 0 for no limit"
         )
 
 

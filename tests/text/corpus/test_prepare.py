@@ -304,7 +304,8 @@ def test_a_text_without_enough_lines_is_refused(
         ({"max_tokens": -1}, "--max-tokens -1: expected 0 or more"),
         (
             {"min_words": 2, "max_words": 1},
-            "max_words: found 1; expected min_words (2) or more, or 0 for no limit",
+            "max_words: found 1; expected 2 or more, since sentences of fewer words are left out, "
+            "or 0 for no limit",
         ),
     ],
 )

@@ -6,6 +6,8 @@ slower than a passive wait, but a training alone lost a quarter of its speed wit
 Threads therefore spin briefly and then sleep.
 On processors not made by Intel, MKL's fp32 products depend on the memory addresses of their
 operands unless MKL_CBWR is set, and a resumed training would then end with different bits.
+Guides for ARM servers tell oneDNN to make fp32 products in bf16, which results reported as fp32
+must not be.
 """
 
 import ctypes
@@ -33,6 +35,7 @@ CPU_INFO = Path("/proc/cpuinfo")  # Linux's
 SPIN_COUNT = "10000"
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's mallopt, from malloc.h
+ONEDNN_MODES = ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE")  # of products of fp32
 LOST = 69  # exit status of a process that ends because another did; EX_UNAVAILABLE in sysexits.h
 GRAPHS = "CHARLM_CUDA_GRAPHS"  # 0: kernels are launched one by one, for when recording fails
 
@@ -42,9 +45,12 @@ def prepare_torch() -> None:
 
     OpenMP's threads spin briefly and then sleep. MKL gives the same bits for operands at any
     address, at no measurable cost: char-small trained at 3,928 and 3,902 tokens/s with it, at
-    3,844 and 3,958 without.
+    3,844 and 3,958 without. What would let oneDNN round fp32 to bf16 is removed: --precision says
+    that.
     """
     os.environ.setdefault("MKL_CBWR", "AUTO")
+    for name in ONEDNN_MODES:
+        os.environ.pop(name, None)
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
     _let_forks_compute()

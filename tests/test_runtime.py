@@ -232,6 +232,13 @@ def test_what_torchs_libraries_read_is_set_unless_the_environment_says_it(
     assert done.stdout == f"{spins} {cbwr} False\n"
 
 
+def test_no_variable_lets_onednn_round_what_is_called_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in runtime.ONEDNN_MODES:
+        monkeypatch.setenv(name, "BF16")
+    runtime.prepare_torch()
+    assert not any("FPMATH" in name for name in os.environ)
+
+
 def test_old_glibcs_keep_freed_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = {}
 

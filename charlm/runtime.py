@@ -202,7 +202,9 @@ def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]
     on_cpu = device.type == "cpu"
     has_bf16 = has_bf16_on_cpu() if on_cpu else torch.cuda.is_bf16_supported()
     if name == "bf16" and not has_bf16:
-        raise ConfigError(f"--precision bf16: this {device.type} has none; use fp32")
+        raise ConfigError(
+            f"--precision bf16: this {device.type} has none that charlm uses; use fp32"
+        )
     # GPUs older than NVIDIA's Ampere have bf16 by emulation, at half the speed of fp32.
     is_fast = (
         is_bf16_fast_on_cpu() if on_cpu else torch.cuda.is_bf16_supported(including_emulation=False)
@@ -216,9 +218,9 @@ def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]
 def has_bf16_on_cpu() -> bool:
     """Whether this processor computes in bf16 and oneDNN supports it here.
 
-    A processor flag answers the first question. It does not answer the second: oneDNN refuses bf16
-    if it was built for, or restricted to, older instructions. A small product and a small LSTM are
-    therefore tried.
+    ARM's bf16 is not used: nobody has measured what it gains. A processor flag answers the first
+    question. It does not answer the second: oneDNN refuses bf16 if it was built for, or restricted
+    to, older instructions. A small product and a small LSTM are therefore tried.
     """
     import torch
 

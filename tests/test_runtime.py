@@ -144,7 +144,7 @@ def test_a_precision_that_the_processor_lacks_is_one_line(monkeypatch: pytest.Mo
     monkeypatch.setattr(runtime, "has_bf16_on_cpu", lambda: False)
     with pytest.raises(ConfigError) as caught:
         pick_precision("bf16", CPU)
-    assert str(caught.value) == "--precision bf16: this cpu has none; use fp32"
+    assert str(caught.value) == "--precision bf16: this cpu has none that charlm uses; use fp32"
 
 
 def test_another_default_of_torch_is_refused_before_a_run_is_kept_in_it() -> None:

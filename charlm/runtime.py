@@ -6,8 +6,8 @@ slower than a passive wait, but a training alone lost a quarter of its speed wit
 Threads therefore spin briefly and then sleep.
 On processors not made by Intel, MKL's fp32 products depend on the memory addresses of their
 operands unless MKL_CBWR is set, and a resumed training would then end with different bits.
-Guides for ARM servers tell oneDNN to make fp32 products in bf16, which results reported as fp32
-must not be.
+Guides for ARM servers tell oneDNN to make products of fp32 in bf16, those for GPUs tell torch to
+make them in TF32; results reported as fp32 must be neither.
 """
 
 import ctypes
@@ -35,7 +35,12 @@ CPU_INFO = Path("/proc/cpuinfo")  # Linux's
 SPIN_COUNT = "10000"
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's mallopt, from malloc.h
-ONEDNN_MODES = ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE")  # of products of fp32
+ROUNDING = (  # variables that let libraries round the products of fp32
+    "DNNL_DEFAULT_FPMATH_MODE",
+    "ONEDNN_DEFAULT_FPMATH_MODE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+)
+FULL = ("ieee", "none")  # of torch's `fp32_precision`: not rounded
 LOST = 69  # exit status of a process that ends because another did; EX_UNAVAILABLE in sysexits.h
 GRAPHS = "CHARLM_CUDA_GRAPHS"  # 0: kernels are launched one by one, for when recording fails
 
@@ -45,11 +50,10 @@ def prepare_torch() -> None:
 
     OpenMP's threads spin briefly and then sleep. MKL gives the same bits for operands at any
     address, at no measurable cost: char-small trained at 3,928 and 3,902 tokens/s with it, at
-    3,844 and 3,958 without. What would let oneDNN round fp32 to bf16 is removed: --precision says
-    that.
+    3,844 and 3,958 without. What would let libraries round fp32 is removed: --precision says that.
     """
     os.environ.setdefault("MKL_CBWR", "AUTO")
-    for name in ONEDNN_MODES:
+    for name in ROUNDING:
         os.environ.pop(name, None)
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
@@ -127,25 +131,26 @@ def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def own_modes() -> AbstractContextManager[object]:
-    """Computing as if the caller had no inference mode, autocast or default device of torch's.
+    """Computing as if the caller had set no modes of torch's: products of fp32 are not rounded.
 
     What a model keeps from one call to the next must not depend on the modes of the first.
     """
     torch, stack = sys.modules.get("torch"), ExitStack()
-    # Another thread of the program may be importing torch, which has these functions then or not.
-    in_autocast = getattr(torch, "is_autocast_enabled", None)
-    is_inference = getattr(torch, "is_inference_mode_enabled", None)
-    default_device = getattr(torch, "get_default_device", None)
-    if torch is None or not in_autocast or not is_inference or not default_device:
+    if torch is None or not hasattr(torch, "compile"):  # not yet: another thread is importing it
         return stack
-    if default_device().type != "cpu":
+    if torch.get_default_device().type != "cpu":
         stack.enter_context(torch.device("cpu"))
-    if is_inference():
+    if torch.is_inference_mode_enabled():
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.no_grad())  # leaving inference mode turns gradients on
     for kind in ("cpu", "cuda"):
-        if in_autocast(kind):
+        if torch.is_autocast_enabled(kind):
             stack.enter_context(torch.autocast(kind, enabled=False))
+    onednn = torch.backends.mkldnn
+    for part in (torch.backends.cuda.matmul, onednn.matmul, onednn.conv, onednn.rnn):
+        if part.fp32_precision not in FULL:  # as torch.set_float32_matmul_precision("high") sets it
+            stack.callback(setattr, part, "fp32_precision", part.fp32_precision)
+            part.fp32_precision = "ieee"
     return stack
 
 

@@ -24,6 +24,7 @@ from charlm.runtime import (
 )
 
 CPU = torch.device("cpu")
+PARTS = (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul)  # that round fp32 if told to
 
 
 @pytest.fixture
@@ -232,11 +233,29 @@ def test_what_torchs_libraries_read_is_set_unless_the_environment_says_it(
     assert done.stdout == f"{spins} {cbwr} False\n"
 
 
-def test_no_variable_lets_onednn_round_what_is_called_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in runtime.ONEDNN_MODES:
+def test_no_variable_lets_a_library_round_what_is_called_fp32(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in runtime.ROUNDING:
         monkeypatch.setenv(name, "BF16")
     runtime.prepare_torch()
-    assert not any("FPMATH" in name for name in os.environ)
+    assert os.environ.keys().isdisjoint(runtime.ROUNDING)
+
+
+@pytest.mark.parametrize("said", ["high", "medium"])
+def test_a_call_does_not_round_what_is_called_fp32_though_the_caller_lets_torch(said: str) -> None:
+    def seen() -> list[str]:
+        return [torch.get_float32_matmul_precision(), *(part.fp32_precision for part in PARTS)]
+
+    torch.set_float32_matmul_precision(said)
+    try:
+        before = seen()
+        assert not {"tf32", "bf16"}.isdisjoint(before)
+        with runtime.own_modes():
+            assert {part.fp32_precision for part in PARTS} <= {"ieee", "none"}
+        assert seen() == before
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 def test_old_glibcs_keep_freed_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:

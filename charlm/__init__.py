@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs as minimal_pairs
     from charlm.scoring.evaluation.surprisal.word_surprisal import surprisal as surprisal
     from charlm.scoring.export.export import export as export
-    from charlm.scoring.likelihood.sampling import sample as sample
+    from charlm.scoring.likelihood.sampling.sampling import sample as sample
     from charlm.scoring.rescoring.score import score as score
     from charlm.scoring.rescoring.serve import serve as serve
     from charlm.scoring.rescoring.tune import tune as tune
-    from charlm.text.corpus.prepare import prep as prep
+    from charlm.text.corpus.preparation.prepare import prep as prep
     from charlm.text.vocabulary.build_vocabulary import vocab as vocab
     from charlm.training.train import train as train
     from charlm.version import __version__ as __version__
@@ -62,9 +62,9 @@ _HOMES = {
     "neighbours": "charlm.insight.vectors.neighbours",
     "next_words": "charlm.api.next_words",
     "ngram_baseline": "charlm.ngram.baseline",
-    "prep": "charlm.text.corpus.prepare",
+    "prep": "charlm.text.corpus.preparation.prepare",
     "report": "charlm.insight.report.report",
-    "sample": "charlm.scoring.likelihood.sampling",
+    "sample": "charlm.scoring.likelihood.sampling.sampling",
     "score": "charlm.scoring.rescoring.score",
     "serve": "charlm.scoring.rescoring.serve",
     "surprisal": "charlm.scoring.evaluation.surprisal.word_surprisal",
@@ -99,7 +99,7 @@ def __getattr__(name: str) -> object:
     found = getattr(import_module(_HOMES[name]), name)
     if isinstance(found, type | str):
         return found
-    from charlm.arguments import public_function
+    from charlm.interface.arguments import public_function
 
     return public_function(with_own_threads(found), module="charlm")
 

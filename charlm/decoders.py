@@ -44,7 +44,7 @@ def __getattr__(name: str) -> object:
     found = getattr(import_module(f"{_PACKAGE}.{_HOMES[name]}"), name)
     if isinstance(found, type):
         return found
-    from charlm.arguments import public_function
+    from charlm.interface.arguments import public_function
 
     return public_function(found, module="charlm.decoders")
 

@@ -210,7 +210,7 @@ frequent_words() {
   python - "$1" <<'EOF'
 import json, sys
 
-from charlm.text.corpus.normalisation import is_of_letters
+from charlm.text.corpus.normalisation.normalisation import is_of_letters
 
 with open(sys.argv[1], encoding="utf-8") as file:
     words = json.load(file)["words"]

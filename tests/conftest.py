@@ -107,7 +107,7 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def kenlm() -> ModuleType:
     """KenLM's Python module; without it the test is skipped, unless CHARLM_REQUIRE_KENLM is set."""
-    from charlm.ngram.kenlm_model import has_kenlm
+    from charlm.ngram.files.kenlm_model import has_kenlm
 
     if not has_kenlm():
         required = os.environ.get("CHARLM_REQUIRE_KENLM")

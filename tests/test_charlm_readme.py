@@ -9,8 +9,8 @@ from pkgutil import iter_modules
 import pytest
 
 from charlm.model.build import PARTS
-from charlm.nbest.format import Format
 from charlm.nbest.formats import FORMATS
+from charlm.nbest.reading.format import Format
 from charlm.training.recipe.recipe import FAMILIES
 
 HOUSE = Path(__file__).resolve().parents[1] / "charlm"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import charlm
 from charlm.cli import app
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_reading import read_arpa
+from charlm.ngram.files.arpa_reading import read_arpa
 
 ENCODING = "latin-1"
 TEXT = "the naïve cat sat\nl' été\nthe cat looked\nnaïve\n" * 3

@@ -27,13 +27,9 @@ FLOORS = [
     *(
         "version",
         "errors",
-        "options",
         "settings",
         "runtime",
-        "arguments",
-        "short_repr",
-        "json_results",
-        "so_far",
+        "interface",
         "presets",
         "text",
         "notebook",
@@ -60,6 +56,7 @@ ROOMS = {  # in the order in which data goes through them
     "training": ("recipe", "loop"),
 }
 TOP_LEVEL = {"pyproject.toml", "README.md", "charlm", "tests", "recipes", "LICENSE"}
+MOST_ENTRIES = 12
 MAX_LINES = 450
 MAX_FUNCTION_LINES = 40
 MAX_POSITIONAL = 2
@@ -276,6 +273,18 @@ def test_no_two_files_bear_one_name() -> None:
         if not path.name.startswith("__") and path.parent.name not in LISTED
     )
     assert {name: n for name, n in names.items() if n > 1} == {}, "files of one name"
+
+
+def test_a_folder_shows_at_most_a_dozen_entries() -> None:
+    folders = {path.parent for path in FILES} - {HOUSE}
+    shown = {
+        name_of(folder): sum(
+            not path.name.startswith("__") for path in (*folder.glob("*.py"), *folder.glob("*/"))
+        )
+        for folder in folders
+        if folder.name not in LISTED
+    }
+    assert {name: n for name, n in shown.items() if n > MOST_ENTRIES} == {}, "folders without rooms"
 
 
 def test_the_top_level_holds_nothing_but_what_the_design_names() -> None:

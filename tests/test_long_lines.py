@@ -20,17 +20,17 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.model.outputs.class_files import read_classes
-from charlm.nbest.format import Source
 from charlm.nbest.formats import FORMATS, open_lists
 from charlm.nbest.lattices.kaldi import read_symbols
-from charlm.nbest.lattices.lattice_reading import read_lattices
-from charlm.nbest.references import read_references
-from charlm.nbest.repairs import Notices
-from charlm.ngram.arpa_reading import read_arpa
-from charlm.text.corpus.hashed_text import ReadText
+from charlm.nbest.lattices.lattice_files import read_lattices
+from charlm.nbest.reading.format import Source
+from charlm.nbest.reading.repairs import Notices
+from charlm.nbest.references.references import read_references
+from charlm.ngram.files.arpa_reading import read_arpa
 from charlm.text.corpus.line_blocks import read_blocks
-from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.prepare import prep
+from charlm.text.corpus.normalisation.hashed_text import ReadText
+from charlm.text.corpus.normalisation.normalisation import Normalisation
+from charlm.text.corpus.preparation.prepare import prep
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.io.lines import LIST, LONGEST, LineRules
 from charlm.text.perplexity.score_streams import read_word_scores

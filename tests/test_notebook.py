@@ -9,7 +9,7 @@ import pytest
 import charlm
 from charlm import Model, SentenceScore
 from charlm.notebook import bits_of, coloured_html, table_html
-from charlm.scoring.likelihood.sampling import SampledSentence
+from charlm.scoring.likelihood.sampling.sampling import SampledSentence
 
 HOSTILE = "</table><script>alert(1)</script>&"
 

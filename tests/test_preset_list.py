@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
-from charlm.cli.preset_list import show_presets
+from charlm.cli.printing.preset_list import show_presets
 from charlm.presets import PAPERS, PRESETS
 from charlm.presets.listing import FIGURES, preset_facts
 from charlm.settings import Meaning, Settings, merged, options_of, parse_override
-from charlm.training.preset_settings import PARTS, all_settings
+from charlm.training.planning.preset_settings import PARTS, all_settings
 from charlm.training.recipe.recipe import FAMILIES, Recipe
 
 PAGE = (Path(__file__).resolve().parents[1] / "recipes" / "ptb" / "README.md").read_text()

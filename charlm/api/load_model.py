@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from charlm.api.loaded_models import ExportedModel, LoadedModel, NgramLanguageModel
 from charlm.errors import ConfigError
-from charlm.ngram.load import listed_ngram
+from charlm.ngram.files.load import listed_ngram
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import require_no_part
 from charlm.run.onnx_model import OnnxModel

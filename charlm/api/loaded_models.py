@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from charlm.api.next_options import NextOptions
-from charlm.arguments import checked_call
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.exported_neighbours import exported_neighbours
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
-from charlm.json_results import JsonResult
+from charlm.interface.arguments import checked_call
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import check_ranges
+from charlm.interface.short_repr import ShortRepr
 from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.scorers import NgramScorer
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.ngram_states import NgramSteps
 from charlm.notebook import ColouredWords, table_html
-from charlm.options import check_ranges
 from charlm.run.onnx_model import OnnxModel
 from charlm.scoring.decoding.states import StatefulModel
 from charlm.scoring.likelihood.onnx_steps import OnnxSteps
 from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.settings import Settings
-from charlm.short_repr import ShortRepr
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.tokens import UNK, without_marks
 from charlm.text.io.lines import split_words
 

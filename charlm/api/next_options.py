@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from charlm.options import Device, Models, Opt
+from charlm.interface.options import Device, Models, Opt
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from charlm.api.load_model import load
 from charlm.api.loaded_models import NextWords, NgramLanguageModel
 from charlm.api.next_options import NextOptions
-from charlm.ngram.load import listed_ngram
-from charlm.options import keywords, require_cpu, require_one_stdin, several
+from charlm.interface.options import keywords, require_cpu, require_one_stdin, several
+from charlm.ngram.files.load import listed_ngram
 from charlm.run.which import which_run
 
 

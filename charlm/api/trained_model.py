@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.api.loaded_models import LoadedModel
-from charlm.arguments import checked_call
 from charlm.errors import broken_model
 from charlm.insight.encoded_pieces import part_of
 from charlm.insight.vectors.inputs import open_vectors
@@ -16,18 +15,23 @@ from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
 from charlm.insight.vectors.taps import Reader, Vectors
+from charlm.interface.arguments import checked_call
+from charlm.interface.options import check_ranges
 from charlm.model.encoders.morph import MorphEncoder
 from charlm.nbest.scorer import WordLogProbs
 from charlm.notebook import table_html
-from charlm.options import check_ranges
 from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.decoding.run_steps import RunSteps
-from charlm.scoring.likelihood.draw import Shape
 from charlm.scoring.likelihood.nll import FormVectors, sentence_contexts, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-from charlm.scoring.likelihood.sample_options import SampleOptions
-from charlm.scoring.likelihood.sample_rows import SentencePlan
-from charlm.scoring.likelihood.sampling import SampledSentence, prefix_words, sampled_sentences
+from charlm.scoring.likelihood.sampling.draw import Shape
+from charlm.scoring.likelihood.sampling.sample_options import SampleOptions
+from charlm.scoring.likelihood.sampling.sample_rows import SentencePlan
+from charlm.scoring.likelihood.sampling.sampling import (
+    SampledSentence,
+    prefix_words,
+    sampled_sentences,
+)
 from charlm.scoring.likelihood.streams import as_words
 from charlm.settings import Settings
 from charlm.text.corpus.tokens import UNK, UNK_WORD

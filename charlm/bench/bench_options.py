@@ -5,7 +5,17 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from charlm.options import MAX_SEED, Device, Model, Opt, Order, Precision, Prune, Seed, Threads
+from charlm.interface.options import (
+    MAX_SEED,
+    Device,
+    Model,
+    Opt,
+    Order,
+    Precision,
+    Prune,
+    Seed,
+    Threads,
+)
 
 BenchData = Annotated[
     str | Path | None,

@@ -17,10 +17,10 @@ from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus, sentences
 from charlm.bench.timing import peak_bytes, reset_peak
 from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import ConfigError, DataError
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import keywords
 from charlm.model.build import build_model, without_memory
 from charlm.model.kernels.sparse_rows import spread
-from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, hint, merged, overridden

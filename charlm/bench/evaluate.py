@@ -20,9 +20,9 @@ from charlm.bench.text import corpus
 from charlm.bench.timing import Measured, in_turns
 from charlm.bench.train import MADE_TOKENS, NAIVE, OURS, trainer_on
 from charlm.errors import ConfigError
+from charlm.interface.options import keywords
 from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
-from charlm.options import keywords
 from charlm.presets import preset
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.runtime import pick_device, set_threads

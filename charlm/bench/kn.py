@@ -14,12 +14,12 @@ from charlm.bench.bench_options import KnBenchOptions
 from charlm.bench.text import text_of
 from charlm.bench.timing import Measured, in_turns
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import write_arpa
-from charlm.ngram.kenlm_model import has_kenlm
+from charlm.interface.options import keywords
+from charlm.ngram.files.arpa_writing import write_arpa
+from charlm.ngram.files.kenlm_model import has_kenlm
+from charlm.ngram.files.load import load_ngram
 from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
-from charlm.ngram.load import load_ngram
 from charlm.ngram.source import EstimationPlan, estimated, parse_pruning
-from charlm.options import keywords
 from charlm.text.corpus.sentences import read_sentences, split_path
 
 ESTIMATE, LMPLZ = "estimate", "lmplz"

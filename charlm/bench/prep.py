@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from charlm.bench.bench_options import PrepBenchOptions
 from charlm.bench.text import text_of
 from charlm.bench.timing import Measured, in_turns
-from charlm.options import keywords
-from charlm.text.corpus.prepare import prep
+from charlm.interface.options import keywords
+from charlm.text.corpus.preparation.prepare import prep
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.counts import count_file
 from charlm.text.vocabulary.encoding import encode_text

@@ -16,9 +16,9 @@ from torch import Tensor
 from charlm.bench.bench_options import ScoreBenchOptions
 from charlm.bench.timing import Measured, in_turns
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import Source
+from charlm.interface.options import as_names, keywords
 from charlm.nbest.formats import open_lists
-from charlm.options import as_names, keywords
+from charlm.nbest.reading.format import Source
 from charlm.run.stored_weights import load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads

@@ -18,11 +18,11 @@ from charlm.bench.machine import description, finished
 from charlm.bench.text import sentences
 from charlm.bench.timing import Measured, in_turns
 from charlm.errors import ConfigError
+from charlm.interface.options import keywords
 from charlm.model.build import build_model
 from charlm.model.contexts.lstm import LSTM
 from charlm.model.language_model import LanguageModel
 from charlm.model.outputs.softmax import Softmax
-from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.decoding.run_steps import RunSteps

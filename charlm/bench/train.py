@@ -18,8 +18,8 @@ from charlm.bench.naive import NaiveModel, States
 from charlm.bench.text import corpus
 from charlm.bench.timing import Measured, in_turns
 from charlm.errors import DataError
+from charlm.interface.options import keywords
 from charlm.model.build import build_model
-from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings

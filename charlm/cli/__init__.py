@@ -16,9 +16,9 @@ from typing import Annotated, Any
 
 import typer
 
-from charlm.cli import output
-from charlm.cli.signals import die_of_closed_pipes, tidy_up_when_ended
-from charlm.cli.usage import Command, Commands
+from charlm.cli.printing import output
+from charlm.cli.program.signals import die_of_closed_pipes, tidy_up_when_ended
+from charlm.cli.program.usage import Command, Commands
 from charlm.runtime import prepare_torch
 from charlm.version import __version__
 

@@ -18,9 +18,9 @@ from charlm.bench.bench_options import (
     StepBenchOptions,
     TrainBenchOptions,
 )
-from charlm.cli import output
-from charlm.cli.command import Results, command
-from charlm.cli.usage import Command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import Results, command
+from charlm.cli.program.usage import Command
 from charlm.text.perplexity.perplexity import shown_ppl
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
-from charlm.cli.perplexities import fallback_warning, shown_interval
+from charlm.cli.printing import output
+from charlm.cli.printing.perplexities import fallback_warning, shown_interval
+from charlm.cli.program.build_command import Results, command
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.text.perplexity.perplexity import shown_ppl
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from charlm.cli import output, perplexities
-from charlm.cli.command import command
-from charlm.cli.rank_0 import errors_from_rank_0, has_other_ranks, is_rank_0
+from charlm.cli.printing import output, perplexities
+from charlm.cli.program.build_command import command
+from charlm.cli.program.rank_0 import errors_from_rank_0, has_other_ranks, is_rank_0
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 
 

@@ -5,8 +5,8 @@ The files are the result and go where the options say; stdout describes them.
 
 from dataclasses import replace
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import Results, command
 from charlm.scoring.export.export_options import ExportOptions
 from charlm.text.perplexity.perplexity import shown_ppl
 

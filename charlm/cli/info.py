@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import command
 from charlm.errors import DataError
 from charlm.insight.info_options import InfoOptions
 from charlm.text.perplexity.perplexity import shown_ppl

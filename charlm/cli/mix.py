@@ -7,9 +7,9 @@ the layout of `charlm eval --debug 2`, so that they can be mixed again.
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
-from charlm.cli.perplexities import shown_interval
+from charlm.cli.printing import output
+from charlm.cli.printing.perplexities import shown_interval
+from charlm.cli.program.build_command import Results, command
 from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.perplexity.perplexity import shown_ppl

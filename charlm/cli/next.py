@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from charlm.api.next_options import NextOptions
-from charlm.cli import output
-from charlm.cli.command import command
-from charlm.options import several
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import command
+from charlm.interface.options import several
 from charlm.text.io.short_names import short_names
 
 if TYPE_CHECKING:

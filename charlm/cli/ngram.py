@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from charlm.cli import output, perplexities
-from charlm.cli.command import Results, command
+from charlm.cli.printing import output, perplexities
+from charlm.cli.program.build_command import Results, command
 from charlm.errors import ConfigError
+from charlm.interface.options import Opt
 from charlm.ngram.ngram_options import NgramOptions
-from charlm.options import Opt
 from charlm.text.io.files import display_name
 
 if TYPE_CHECKING:

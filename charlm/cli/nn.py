@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import command
 from charlm.insight.vectors.nn_options import NnOptions, TapOptions, VectorsOptions, shared
-from charlm.options import check_ranges
+from charlm.interface.options import check_ranges
 
 if TYPE_CHECKING:
-    from charlm.insight.vectors.analogies import Analogy, AnalogyScore, AnswerCounts
+    from charlm.insight.vectors.measures.analogies import Analogy, AnalogyScore, AnswerCounts
+    from charlm.insight.vectors.measures.noisy_words import NormalisationScore
+    from charlm.insight.vectors.measures.similarity import Similarity
+    from charlm.insight.vectors.measures.spelling_distance import SpellingDistance
     from charlm.insight.vectors.neighbourhood import Neighbourhood
-    from charlm.insight.vectors.noisy_words import NormalisationScore
-    from charlm.insight.vectors.similarity import Similarity
-    from charlm.insight.vectors.spelling_distance import SpellingDistance
 
 Tell = Callable[[Any], None]  # of the results of a question
 Column = list[tuple[str, str]]  # a word, then those nearest to it with their similarity
@@ -106,7 +106,7 @@ def _tell_analogy(results: Sequence["Analogy"]) -> None:
 
 
 def _write(options: NnOptions, *, as_json: bool) -> None:
-    from charlm.insight.vectors.word2vec import write_vectors
+    from charlm.insight.vectors.measures.word2vec import write_vectors
 
     path = options.vectors or ""
     result = write_vectors(path, options.words, **shared(options, VectorsOptions))
@@ -196,7 +196,7 @@ def _answer(question: str, options: NnOptions, *, as_json: bool) -> None:
 def _asked(name: str, options: NnOptions) -> Sequence[Any]:
     """The results, one of each word, sum or file, and each tap."""
     if name == "edit_distance":
-        from charlm.insight.vectors.spelling_distance import spelling_distance
+        from charlm.insight.vectors.measures.spelling_distance import spelling_distance
 
         n_words = options.edit_distance or 0
         return spelling_distance(n_words, k=options.k, **shared(options, TapOptions))
@@ -206,19 +206,19 @@ def _asked(name: str, options: NnOptions) -> Sequence[Any]:
 
         return neighbours(options.words, k=options.k, **common)
     if name == "analogy":
-        from charlm.insight.vectors.analogies import analogy
+        from charlm.insight.vectors.measures.analogies import analogy
 
         return analogy(options.analogy or "", k=options.k, **common)
     files = [*getattr(options, name), *map(Path, options.words)]  # as a shell's * gives them
     if name == "similarity":
-        from charlm.insight.vectors.similarity import word_similarity
+        from charlm.insight.vectors.measures.similarity import word_similarity
 
         return word_similarity(files, **common)
     if name == "normalise":
-        from charlm.insight.vectors.noisy_words import text_normalisation
+        from charlm.insight.vectors.measures.noisy_words import text_normalisation
 
         return text_normalisation(files, **common)
-    from charlm.insight.vectors.analogies import analogy_accuracy
+    from charlm.insight.vectors.measures.analogies import analogy_accuracy
 
     return analogy_accuracy(files, **common)
 

@@ -5,12 +5,12 @@ The library checks whether options go together (status 1); this file only prints
 
 from typing import TYPE_CHECKING
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
-from charlm.text.corpus.prep_options import PrepOptions
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import Results, command
+from charlm.text.corpus.preparation.prep_options import PrepOptions
 
 if TYPE_CHECKING:
-    from charlm.text.corpus.prepare import PrepResult
+    from charlm.text.corpus.preparation.prepare import PrepResult
 
 
 @command(PrepOptions)
@@ -27,7 +27,7 @@ def prep(options: PrepOptions) -> Results:
     charlm prep a.txt b.txt --valid dev.txt --test test.txt --out corpus
     charlm prep --corpus pydoc --out corpus --tokenise simple
     """
-    from charlm.text.corpus.prepare import prep as prepare
+    from charlm.text.corpus.preparation.prepare import prep as prepare
 
     result = prepare(options)
     yield result

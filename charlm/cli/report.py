@@ -7,11 +7,11 @@ import webbrowser
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import Results, command
 from charlm.errors import ConfigError
 from charlm.insight.report_options import ReportOptions
-from charlm.options import Opt
+from charlm.interface.options import Opt
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,12 @@ goes to stderr.
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
-from charlm.scoring.likelihood.sample_options import SampleOptions
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import Results, command
+from charlm.scoring.likelihood.sampling.sample_options import SampleOptions
 
 if TYPE_CHECKING:
-    from charlm.scoring.likelihood.sampling import SampledSentence
+    from charlm.scoring.likelihood.sampling.sampling import SampledSentence
 
 
 @command(SampleOptions)
@@ -28,7 +28,7 @@ def sample(options: SampleOptions, *, as_json: bool) -> Results:
     charlm sample -n 3 --temperature 0.8 --prefix "the company" --seed 7
     charlm sample -n 3 --lm kn2.arpa
     """
-    from charlm.scoring.likelihood.sampling import sample as draw
+    from charlm.scoring.likelihood.sampling.sampling import sample as draw
 
     model = options.model if options.lm else output.announced_run(options.model)
     result = draw(replace(options, model=model, on_sentence=None if as_json else _print))

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import typer
 
-from charlm.cli import output, score_output
-from charlm.cli.command import Results, command
-from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
-from charlm.scoring.rescoring.score_options import ScoreOptions
+from charlm.cli.printing import output, score_output
+from charlm.cli.program.build_command import Results, command
+from charlm.cli.program.rank_0 import errors_from_rank_0, is_rank_0
+from charlm.scoring.rescoring.options.score_options import ScoreOptions
 
 
 @command(ScoreOptions)

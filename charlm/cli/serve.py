@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from charlm.cli import output, score_output
-from charlm.cli.command import command
-from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
+from charlm.cli.printing import output, score_output
+from charlm.cli.program.build_command import command
+from charlm.cli.program.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.cli.score import stdout_in
-from charlm.scoring.rescoring.serve_options import ServeOptions
+from charlm.scoring.rescoring.options.serve_options import ServeOptions
 
 
 @command(ServeOptions, has_json=False)  # the answers are JSON lines

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import Results, command
 from charlm.errors import ConfigError
-from charlm.options import Opt, several
+from charlm.interface.options import Opt, several
 from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions, SurprisalOptions
 from charlm.text.io.table_lines import quoted_field
 

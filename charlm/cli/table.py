@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from charlm.cli import output
-from charlm.cli.command import Results, command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import Results, command
 from charlm.errors import ConfigError
-from charlm.options import Opt
+from charlm.interface.options import Opt
 from charlm.scoring.evaluation.comparison.across import Table, TableCell, TableOptions
 from charlm.scoring.evaluation.comparison.across import table as across
 from charlm.text.perplexity.perplexity import decimals_of, shown_ppl

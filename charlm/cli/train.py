@@ -8,11 +8,11 @@ from dataclasses import replace
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
-from charlm.cli import output, preset_list
-from charlm.cli.boundary import error_line
-from charlm.cli.command import command
-from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
-from charlm.cli.signals import EndedBySignal, StopRequest, outlive_closed_pipes
+from charlm.cli.printing import output, preset_list
+from charlm.cli.program.boundary import error_line
+from charlm.cli.program.build_command import command
+from charlm.cli.program.rank_0 import errors_from_rank_0, is_rank_0
+from charlm.cli.program.signals import EndedBySignal, StopRequest, outlive_closed_pipes
 from charlm.text.perplexity.perplexity import shown_ppl
 from charlm.training.train_options import TrainOptions
 
@@ -44,7 +44,7 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     charlm train --arch char-small --data corpus --set context.dropout=0.3
     charlm train --list
     """
-    from charlm.training.plan import left_behind
+    from charlm.training.planning.plan import left_behind
     from charlm.training.train import train as train_model
 
     gettempdir()  # where there is none matplotlib may fail, which would be after an epoch

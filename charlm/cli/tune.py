@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from charlm.cli import output, score_output
-from charlm.cli.command import Results, command
-from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
-from charlm.scoring.rescoring.tune_options import TuneOptions
+from charlm.cli.printing import output, score_output
+from charlm.cli.program.build_command import Results, command
+from charlm.cli.program.rank_0 import errors_from_rank_0, is_rank_0
+from charlm.scoring.rescoring.options.tune_options import TuneOptions
 
 
 @command(TuneOptions)

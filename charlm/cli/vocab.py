@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from charlm.cli import output
-from charlm.cli.command import command
+from charlm.cli.printing import output
+from charlm.cli.program.build_command import command
 from charlm.errors import ConfigError
-from charlm.options import Opt, require_one_stdin
+from charlm.interface.options import Opt, require_one_stdin
 from charlm.text.corpus.tokens import visible
 from charlm.text.io.paths import require_there
 from charlm.text.vocabulary.vocab_options import VocabOptions

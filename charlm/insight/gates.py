@@ -18,7 +18,7 @@ from charlm.insight.encoded_pieces import (
     require_words,
     vocabulary_blocks,
 )
-from charlm.insight.vectors.similarity import spearman
+from charlm.insight.vectors.measures.similarity import spearman
 from charlm.model.encoders.gate import GateEncoder
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import Forms

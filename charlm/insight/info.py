@@ -13,14 +13,14 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.info_choice import Choice, choice, state_of
 from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
-from charlm.json_results import JsonResult
-from charlm.options import keywords
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import keywords
+from charlm.interface.short_repr import ShortRepr
 from charlm.run.folder import MODEL, RUN, RunInfo, is_by_sentence, load_info
 from charlm.run.history import PRETRAINING, best_record, history_of, total_seconds
 from charlm.run.stored_weights import LoadedRun, empty_model, kept_ppl, load_run, load_words
 from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
-from charlm.short_repr import ShortRepr
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory

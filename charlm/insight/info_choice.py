@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import LOG, MODEL, RESUME, RUN, RUNS, is_unfinished, load_info
 from charlm.run.which import VARIABLE, last_written, which_run

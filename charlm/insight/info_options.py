@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from charlm.options import Opt
+from charlm.interface.options import Opt
 
 
 @dataclass(frozen=True)

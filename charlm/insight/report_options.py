@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Device, OnStage, Opt, Threads
+from charlm.interface.options import Device, OnStage, Opt, Threads
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_
 from charlm.scoring.evaluation.comparison.runs import Contender, scores_of
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
-from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.normalisation.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import UNK_WORD, is_literal_unk
 

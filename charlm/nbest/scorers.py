@@ -9,11 +9,11 @@ from itertools import accumulate, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from charlm.arguments import checked_call
 from charlm.errors import ConfigError, DataError
+from charlm.interface.arguments import checked_call
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
-from charlm.ngram.arpa_writing import LOG10_ZERO
-from charlm.ngram.load import NgramModel
+from charlm.ngram.files.arpa_writing import LOG10_ZERO
+from charlm.ngram.files.load import NgramModel
 from charlm.ngram.word_ids import UNK
 from charlm.text.corpus.tokens import UNK_WORD
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.json_results import JsonResult
-from charlm.nbest.format import Format, Sample, Source
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import OnStage, require_one_stdin
+from charlm.interface.so_far import counted
 from charlm.nbest.formats import detect
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.formats.tsv import is_comment
-from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
-from charlm.nbest.list_lines import opened
-from charlm.nbest.policies import plain_words
-from charlm.nbest.references import form_alone, texts_of
-from charlm.options import OnStage, require_one_stdin
-from charlm.so_far import counted
-from charlm.text.corpus.labels import is_silent, labels_read
-from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.oddities import Finding, oddities
-from charlm.text.corpus.spelling_rules import RULES, Remedy, explained
+from charlm.nbest.lattices.lattice_files import lattice_format, read_lattices
+from charlm.nbest.reading.format import Format, Sample, Source
+from charlm.nbest.reading.list_lines import opened
+from charlm.nbest.reading.policies import plain_words
+from charlm.nbest.references.references import form_alone, texts_of
+from charlm.text.corpus.normalisation.labels import is_silent, labels_read
+from charlm.text.corpus.normalisation.normalisation import Normalisation
+from charlm.text.corpus.normalisation.oddities import Finding, oddities
+from charlm.text.corpus.normalisation.spelling_rules import RULES, Remedy, explained
 from charlm.text.corpus.tokens import is_literal_unk
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import CORPUS, split_words

@@ -11,21 +11,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from charlm.errors import ConfigError
-from charlm.json_results import JsonResult
-from charlm.ngram.arpa_writing import write_arpa
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import keywords, require_data, require_one_stdin, several
+from charlm.interface.short_repr import ShortRepr
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.combination import entropy_pruned
-from charlm.ngram.fewer_words import limited_to
-from charlm.ngram.kenlm_binary import (
+from charlm.ngram.files.arpa_writing import write_arpa
+from charlm.ngram.files.kenlm_binary import (
     convert_to_binary,
     find_build_binary,
     wants_binary,
     write_binary,
 )
-from charlm.ngram.kenlm_model import is_kenlm_binary
+from charlm.ngram.files.kenlm_model import is_kenlm_binary
+from charlm.ngram.files.load import NgramModel, require_model
 from charlm.ngram.lmplz import find_lmplz
-from charlm.ngram.load import NgramModel, require_model
 from charlm.ngram.ngram_options import NgramOptions, Start
+from charlm.ngram.reshaping.combination import entropy_pruned
+from charlm.ngram.reshaping.fewer_words import limited_to
 from charlm.ngram.source import (
     ENTROPY,
     EstimationPlan,
@@ -37,9 +39,7 @@ from charlm.ngram.source import (
 )
 from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.ngram.word_ids import MARKS, text_in, vocabulary_or_list_at
-from charlm.options import keywords, require_data, require_one_stdin, several
-from charlm.short_repr import ShortRepr
-from charlm.text.corpus.normalisation import NO_RULES
+from charlm.text.corpus.normalisation.normalisation import NO_RULES
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import refuse_overwrite

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import capital_unk
-from charlm.ngram.kenlm_binary import reason_of
+from charlm.ngram.files.arpa_writing import capital_unk
+from charlm.ngram.files.kenlm_binary import reason_of
 from charlm.ngram.ngram_options import Start
 from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD, is_literal_unk
 from charlm.text.io.files import packed_write, scratch_file

@@ -5,8 +5,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from charlm.options import Encoding, Files, Opt, Split
-from charlm.text.corpus.reading_options import ReadingOptions
+from charlm.interface.options import Encoding, Files, Opt, Split
+from charlm.text.corpus.normalisation.reading_options import ReadingOptions
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 from charlm.text.perplexity.spelled_words import Spells
 

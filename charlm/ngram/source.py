@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import require_arpa_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
+from charlm.ngram.files.arpa_writing import require_arpa_words
+from charlm.ngram.files.load import NgramModel, QueryEngine, load_ngram
 from charlm.ngram.lmplz import estimate_with_lmplz
-from charlm.ngram.load import NgramModel, QueryEngine, load_ngram
 from charlm.ngram.ngram_counts import CountArray
 from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, noise_of, text_in, words_of
-from charlm.text.corpus.normalisation import NO_RULES, Normalisation
+from charlm.text.corpus.normalisation.normalisation import NO_RULES, Normalisation
 from charlm.text.io.files import display_name, sha256_of
 from charlm.text.io.lines import CORPUS, UTF8, LineRules
 from charlm.text.io.paths import is_pipe

@@ -8,11 +8,11 @@ model lists no `<unk>`, such words have probability 0 and are left out and count
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from charlm.ngram.load import NgramModel
+from charlm.ngram.files.load import NgramModel
 from charlm.ngram.word_ids import UNK, mapped
-from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.normalisation.hashed_text import ReadText
+from charlm.text.corpus.normalisation.spelling_rules import options_advised
 from charlm.text.corpus.sentences import BLOCK, blocks
-from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import START_WORD
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence, Tally
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name

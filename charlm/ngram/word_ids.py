@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.labels import BRACED, is_word
-from charlm.text.corpus.normalisation import NO_RULES, Normalisation, with_further
+from charlm.text.corpus.normalisation.hashed_text import ReadText
+from charlm.text.corpus.normalisation.labels import BRACED, is_word
+from charlm.text.corpus.normalisation.normalisation import NO_RULES, Normalisation, with_further
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
 from charlm.text.io.files import open_bytes
 from charlm.text.io.lines import CORPUS, LineRules

@@ -4,8 +4,8 @@ The measured figures and times come from recipes/ptb/README.md, which says how t
 presets that were only tried briefly have none. Miyamoto & Cho score by sentence, all others with
 the state carried over, and the two kinds of perplexity cannot be compared.
 
-`charlm.training.preset_settings` gives the complete settings of a preset, with the defaults that
-its parts fill in.
+`charlm.training.planning.preset_settings` gives the complete settings of a preset, with the
+defaults that its parts fill in.
 """
 
 from dataclasses import dataclass

@@ -14,10 +14,10 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from charlm.errors import DataError, TrainingError, first_few
-from charlm.options import MAX_THREADS
+from charlm.interface.options import MAX_THREADS
+from charlm.interface.short_repr import ShortRepr
 from charlm.presets import PRESETS
 from charlm.settings import Settings
-from charlm.short_repr import ShortRepr
 from charlm.text.io.atomic import is_at, try_to_lock
 from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary import vocabulary

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import as_names, beyond_cpu
+from charlm.interface.options import as_names, beyond_cpu
 from charlm.run.exported_folder import ENCODE, STEP, load_exported
 from charlm.run.folder import EXPORT, learned_single_sentences
 from charlm.text.corpus.tokens import UNK, UNK_WORD

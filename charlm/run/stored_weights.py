@@ -19,6 +19,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError, DataError, UnknownPartError
+from charlm.interface.short_repr import ShortRepr
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import (
@@ -32,7 +33,6 @@ from charlm.run.folder import (
 )
 from charlm.runtime import require_fp32_as_default
 from charlm.settings import Settings
-from charlm.short_repr import ShortRepr
 from charlm.text.io.files import name_in_utf8, parse_json, sha256_of, write_bytes
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError, UnknownPartError
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import (
     CARD,

@@ -36,14 +36,19 @@ from charlm.training.init_from_run import begin_from
 from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
-from charlm.training.plan import Plan
-from charlm.training.plan_checks import check_texts, initial_run
+from charlm.training.planning.plan import Plan
+from charlm.training.planning.plan_checks import check_texts, initial_run
+from charlm.training.planning.training_notes import (
+    note_cut_words,
+    note_epoch_end,
+    note_settings,
+    note_text,
+)
 from charlm.training.ranks import Ranks
 from charlm.training.recipe.recipe import MOST
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
 from charlm.training.train_speller import Spellings, with_speller
-from charlm.training.training_notes import note_cut_words, note_epoch_end, note_settings, note_text
 from charlm.training.watcher import Silence
 from charlm.version import __version__
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 
 from charlm.errors import TrainingError
-from charlm.json_results import JsonResult
-from charlm.options import keywords
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import keywords
 from charlm.processes.command import First, Machine, run_command
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
@@ -20,8 +20,8 @@ from charlm.run.stored_weights import kept_ppl
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.paths import make_folder
 from charlm.training.loop.trainer import Trainer
-from charlm.training.plan import existing_run, make_plan, parse_time
-from charlm.training.plan_checks import check_plan, inventory_for
+from charlm.training.planning.plan import existing_run, make_plan, parse_time
+from charlm.training.planning.plan_checks import check_plan, inventory_for
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
 from charlm.training.session import follow, run_session
 from charlm.training.train_options import TrainOptions

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from charlm.options import MAX_SEED, MAX_THREADS, Data, Device, Gpus, Opt, Precision, Processes
+from charlm.interface.options import (
+    MAX_SEED,
+    MAX_THREADS,
+    Data,
+    Device,
+    Gpus,
+    Opt,
+    Precision,
+    Processes,
+)
 
 
 @runtime_checkable

@@ -29,7 +29,7 @@ from charlm.text.corpus.sentences import read_sentences, split_path
 from charlm.text.corpus.tokens import UNK_WORD, form_of
 from charlm.text.io.files import display_name
 from charlm.text.vocabulary.vocabulary import Inventory
-from charlm.training.plan import Plan
+from charlm.training.planning.plan import Plan
 from charlm.training.train_options import TrainOptions
 
 HELD_OUT = 10  # one type in this many is held out

@@ -20,10 +20,10 @@ from charlm.model.build import build_model
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
 from charlm.run.stored_weights import load_run, read_tensors, save_best
-from charlm.scoring.likelihood.sample_options import SampleOptions
-from charlm.scoring.likelihood.sample_rows import Drawing, SentenceDrawer
+from charlm.scoring.likelihood.sampling.sample_options import SampleOptions
+from charlm.scoring.likelihood.sampling.sample_rows import Drawing, SentenceDrawer
 from charlm.scoring.likelihood.walker import Paths
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import load_inventory
 
 SENTENCES = ["the cat sat on the mat", "", "a zebra looked", "the dog", "<unk>:cat looked"]

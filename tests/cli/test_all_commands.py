@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import charlm
 from charlm.cli import COMMANDS, HEADINGS, app, command_named
-from charlm.options import MAX_THREADS
+from charlm.interface.options import MAX_THREADS
 
 NAMES = [name for name in COMMANDS if name != "bench"]  # a group of commands
 # A command's public function, and the options that only one of the two has.
@@ -114,7 +114,8 @@ def without(names: set[str], options: dict[str, object]) -> dict[str, object]:
 def further_functions(name: str) -> list[Callable[..., object]]:
     paths = [path.partition(".") for path in FURTHER.get(name, ())]
     return [
-        getattr(import_module(f"charlm.insight.vectors.{m}"), function) for m, _, function in paths
+        getattr(import_module(f"charlm.insight.vectors.measures.{m}"), function)
+        for m, _, function in paths
     ]
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from charlm.cli import app
 from charlm.cli.compare_kn import _to_the_right, compare_kn
-from charlm.cli.perplexities import shown_interval
+from charlm.cli.printing.perplexities import shown_interval
 from charlm.scoring.evaluation.comparison import compare_kn as comparison
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.text.io.files import sha256_of

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import charlm
 from charlm.cli import app
 from charlm.cli.eval import eval_command
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 SaveRun = Callable[..., Path]

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from charlm.cli import app
 from charlm.cli.mix import mix
-from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.estimation import estimate
+from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.ngram.word_ids import WordIds, encode, words_of
 from charlm.run.folder import VOCABULARY
 from charlm.scoring.evaluation.mix import mix as mixed

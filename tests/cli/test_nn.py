@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
-from charlm.cli import app, output
+from charlm.cli import app
 from charlm.cli.nn import nn
+from charlm.cli.printing import output
 from charlm.insight.vectors import neighbours as library
-from charlm.insight.vectors.analogies import analogy
+from charlm.insight.vectors.measures.analogies import analogy
 from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood
 
 KNOWN = {

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from charlm.cli import app, output
-from charlm.insight.vectors import analogies, noisy_words, similarity, spelling_distance
-from charlm.insight.vectors.analogies import AnalogyScore, AnswerCounts
-from charlm.insight.vectors.noisy_words import NormalisationScore
-from charlm.insight.vectors.similarity import Similarity
-from charlm.insight.vectors.spelling_distance import SpellingDistance
+from charlm.cli import app
+from charlm.cli.printing import output
+from charlm.insight.vectors.measures import analogies, noisy_words, similarity, spelling_distance
+from charlm.insight.vectors.measures.analogies import AnalogyScore, AnswerCounts
+from charlm.insight.vectors.measures.noisy_words import NormalisationScore
+from charlm.insight.vectors.measures.similarity import Similarity
+from charlm.insight.vectors.measures.spelling_distance import SpellingDistance
 
 ANALOGIES = """\
 q.txt at highway

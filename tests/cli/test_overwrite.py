@@ -10,8 +10,8 @@ import charlm
 from charlm.cli import app
 from charlm.errors import ConfigError
 from charlm.insight.report_options import ReportOptions
+from charlm.insight.vectors.measures.word2vec import write_vectors
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
-from charlm.insight.vectors.word2vec import write_vectors
 
 KEPT = b"the cat sat\n"
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.cli.prep import prep as command
-from charlm.text.corpus.prepare import prep
+from charlm.text.corpus.preparation.prepare import prep
 
 runner = CliRunner()
 
@@ -129,7 +129,7 @@ def test_a_text_that_is_marked_up_is_told_so_on_stderr() -> None:
 
 def test_prep_reads_a_pipe_and_loads_neither_torch_nor_numpy() -> None:
     program = (
-        "import sys; from charlm.text.corpus.prepare import prep;"
+        "import sys; from charlm.text.corpus.preparation.prepare import prep;"
         "prep(['-'], out='c', dedup=True);"
         "assert {'torch', 'numpy'}.isdisjoint(sys.modules)"
     )

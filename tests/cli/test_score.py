@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
-from charlm.cli import app, output
+from charlm.cli import app
+from charlm.cli.printing import output
 from charlm.cli.score import score
 
 LISTS = "id\tam\ttext\nu\t-1\tthe cat\nu\t-2\tthe Dog\nu\t-3\t\nu\t-3\tthe cat\nv\t-1\ta bird sat\n"

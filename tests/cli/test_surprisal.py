@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
-from charlm.cli import app, output
+from charlm.cli import app
+from charlm.cli.printing import output
 from charlm.cli.surprisal import surprisal
 
 ODD = ['"', "#", "NA", "null", "say", '"no"', "'", "\\", "a,b", "\u00a0"]

@@ -15,7 +15,8 @@ import torch
 from rich.console import Console
 from typer.testing import CliRunner
 
-from charlm.cli import app, output
+from charlm.cli import app
+from charlm.cli.printing import output
 from charlm.cli.train import ProgressBar
 from charlm.run.folder import VOCABULARY
 from charlm.text.io.files import write_bytes

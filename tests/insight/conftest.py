@@ -10,7 +10,7 @@ from charlm.model.build import build_model
 from charlm.run.folder import RunInfo
 from charlm.run.stored_weights import LoadedRun
 from charlm.settings import Settings
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory
 
 MakeRun = Callable[..., Path]

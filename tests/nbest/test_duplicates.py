@@ -5,10 +5,10 @@ import math
 
 import pytest
 
-from charlm.nbest.confidences import posteriors
 from charlm.nbest.hypotheses import Dedup, Hypothesis, NbestList, Rescored, Sureness
-from charlm.nbest.output_layouts import write_nbest
-from charlm.nbest.weights import deduplicated
+from charlm.nbest.output.output_layouts import write_nbest
+from charlm.nbest.ranking.confidences import posteriors
+from charlm.nbest.ranking.weights import deduplicated
 
 TEXTS = ("a", "b", "a", "c", "a b")
 

@@ -11,8 +11,8 @@ import pytest
 
 from charlm import ConfigError, DataError, ngram_baseline
 from charlm.ngram import baseline, source
-from charlm.ngram.arpa_writing import write_arpa
-from charlm.ngram.kenlm_model import BINARY_MAGIC
+from charlm.ngram.files.arpa_writing import write_arpa
+from charlm.ngram.files.kenlm_model import BINARY_MAGIC
 from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import Estimate, estimate
+from charlm.ngram.files.arpa_reading import read_arpa
 from charlm.ngram.lmplz import LmplzResult, estimate_with_lmplz, find_lmplz
 from charlm.ngram.word_ids import WordIds, encode
 

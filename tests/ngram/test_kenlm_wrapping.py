@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.kenlm_model import BINARY_MAGIC, KenLMModel
-from charlm.ngram.load import load_ngram
+from charlm.ngram.files.kenlm_model import BINARY_MAGIC, KenLMModel
+from charlm.ngram.files.load import load_ngram
 
 ANSWERS = {"a": (-1.0, False), "b": (-2.0, False), "zz": (-100.0, True), "</s>": (-0.5, False)}
 ARPA = "\\data\\\nngram 1=2\nngram 2=0\n\n\\1-grams:\n-1\tb\n-1\ta\n\n\\2-grams:\n\n\\end\\\n"

@@ -10,7 +10,7 @@ from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel, Grams
 from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.ngram.word_ids import text_in
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.perplexity.layouts import jsonl_sentence, kenlm_sentence, srilm_sentence
 from charlm.text.perplexity.perplexity import ScoredSentence
 from charlm.text.vocabulary.vocabulary import Inventory

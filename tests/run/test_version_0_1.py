@@ -16,7 +16,7 @@ import pytest
 
 import charlm
 from charlm.insight.vectors.neighbours import neighbours
-from charlm.nbest.weights import load_weights
+from charlm.nbest.ranking.weights import load_weights
 from charlm.run.folder import load_info
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.text.vocabulary.vocabulary import load_inventory

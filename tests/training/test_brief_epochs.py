@@ -10,7 +10,7 @@ import pytest
 from charlm.run.folder import CARD, LOG
 from charlm.training import checkpoint, session
 from charlm.training.loop.step import EagerStep
-from charlm.training.plan import left_behind
+from charlm.training.planning.plan import left_behind
 from charlm.training.train_options import TrainOptions
 from charlm.training.watcher import Silence
 

@@ -16,7 +16,7 @@ import torch
 from charlm.errors import DataError
 from charlm.run.folder import LOG, MODEL
 from charlm.text.vocabulary.encoding import EncodedText
-from charlm.training.plan import Plan
+from charlm.training.planning.plan import Plan
 from charlm.training.ranks import Ranks
 from charlm.training.recipe.recipe import build_recipe
 from charlm.training.session import TrainingStart, follow

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from charlm.training.preset_settings import all_settings
-from charlm.training.training_notes import other_defaults
+from charlm.training.planning.preset_settings import all_settings
+from charlm.training.planning.training_notes import other_defaults
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from charlm.text.corpus.sentences import read_sentences
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 from charlm.training import session
-from charlm.training.plan import run_folder
+from charlm.training.planning.plan import run_folder
 from charlm.training.train import train
 from charlm.training.train_options import TrainOptions
 from charlm.training.watcher import Silence

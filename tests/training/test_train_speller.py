@@ -12,7 +12,7 @@ from charlm.run.folder import MODEL, SPELLER_WEIGHTS, load_info
 from charlm.run.stored_speller import load_speller, speller_info
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training import train_speller as module
-from charlm.training.plan import make_plan
+from charlm.training.planning.plan import make_plan
 from charlm.training.train_options import TrainOptions
 from charlm.training.train_speller import (
     bits_per_character,

@@ -21,7 +21,7 @@ from charlm.insight.vectors.projection import (
     require_tap,
     word_map,
 )
-from charlm.options import several
+from charlm.interface.options import several
 from charlm.run.folder import LOG, is_unfinished
 from charlm.run.history import history_of
 from charlm.run.stored_weights import LoadedRun, load_run

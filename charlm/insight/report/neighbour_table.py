@@ -12,7 +12,7 @@ from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in
 from charlm.insight.vectors.taps import ALL, Vectors
 from charlm.run.stored_weights import LoadedRun
-from charlm.text.corpus.normalisation import is_of_letters
+from charlm.text.corpus.normalisation.normalisation import is_of_letters
 from charlm.text.corpus.tokens import UNK
 
 TABLE_6 = ("while", "his", "you", "richard", "trading")

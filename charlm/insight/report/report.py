@@ -14,10 +14,10 @@ from charlm.insight.report.charts import charts_of
 from charlm.insight.report.content import content_of
 from charlm.insight.report.tables import Json
 from charlm.insight.report_options import ReportOptions
-from charlm.json_results import JsonResult
-from charlm.options import keywords, require_data
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import keywords, require_data
+from charlm.interface.short_repr import ShortRepr
 from charlm.run.fonts import drawable
-from charlm.short_repr import ShortRepr
 from charlm.text.io.files import unpacked_name, write_bytes
 from charlm.text.io.html_page import html_page, json_block
 from charlm.text.io.overwrite import refuse_overwrite, require_distinct

@@ -17,7 +17,7 @@ from charlm.insight.vectors.cache import Tell, units
 from charlm.insight.vectors.nn_options import MeasureOptions, VectorsOptions
 from charlm.insight.vectors.search import Search
 from charlm.insight.vectors.taps import Reader, ReadWord, Vectors
-from charlm.options import require_one_stdin, several
+from charlm.interface.options import require_one_stdin, several
 from charlm.run.stored_weights import load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads

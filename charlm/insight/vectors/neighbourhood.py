@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from charlm.errors import ConfigError
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
+from charlm.interface.short_repr import ShortRepr
 from charlm.notebook import table_html
-from charlm.short_repr import ShortRepr
-from charlm.text.corpus.normalisation import NO_RULES, Normalisation
+from charlm.text.corpus.normalisation.normalisation import NO_RULES, Normalisation
 from charlm.text.io.lines import split_words
 
 DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batch it was encoded in

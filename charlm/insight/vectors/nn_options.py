@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from charlm.options import Device, Model, OnStage, Opt, Threads
+from charlm.interface.options import Device, Model, OnStage, Opt, Threads
 
 Tap = str | Sequence[str] | None
 Paths = str | Path | Sequence[str | Path]

@@ -27,7 +27,7 @@ from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.model.encoders.char_ngram import CharNgrams
 from charlm.run.stored_weights import LoadedRun
-from charlm.text.corpus.normalisation import HYPHENS
+from charlm.text.corpus.normalisation.normalisation import HYPHENS
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import WORD_END, WORD_START
 

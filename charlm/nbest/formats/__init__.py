@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats.aws import AwsFormat
 from charlm.nbest.formats.azure import AzureFormat
 from charlm.nbest.formats.csv_tables import CsvFormat
@@ -37,8 +36,9 @@ from charlm.nbest.formats.text import TextFormat, may_be_id
 from charlm.nbest.formats.tsv import TsvFormat
 from charlm.nbest.formats.vosk import VoskFormat
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.list_lines import SAMPLE_BYTES, opened
-from charlm.nbest.policies import is_number
+from charlm.nbest.reading.format import Format, Sample, Source
+from charlm.nbest.reading.list_lines import SAMPLE_BYTES, opened
+from charlm.nbest.reading.policies import is_number
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import split_words
 from charlm.text.io.table_lines import refuse_table_lines

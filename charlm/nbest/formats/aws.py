@@ -9,8 +9,8 @@ transcribe/latest/dg/alternatives.html. The whole file is in memory, since it is
 from math import log
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.json_lists import (
     Candidate,
     JsonFormat,
     Record,
@@ -18,7 +18,7 @@ from charlm.nbest.formats.json_lists import (
     Unfolded,
     first_keys,
 )
-from charlm.nbest.formats.json_values import Json, JsonObject, scores_of, words_in
+from charlm.nbest.reading.json_values import Json, JsonObject, scores_of, words_in
 from charlm.text.io.lines import number_in
 
 LEAST = 1e-3  # a word's confidence is printed with three digits

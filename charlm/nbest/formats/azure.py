@@ -8,8 +8,8 @@ learn.microsoft.com, azure/ai-services/speech-service: rest-speech-to-text-short
 batch-transcription-get.
 """
 
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.json_lists import (
     JsonFormat,
     Record,
     RecordContent,
@@ -17,7 +17,7 @@ from charlm.nbest.formats.json_lists import (
     first_keys,
     within,
 )
-from charlm.nbest.formats.json_values import Json
+from charlm.nbest.reading.json_values import Json
 
 SHORT = ("NBest", "Lexical", "Confidence")
 BATCH = ("nBest", "lexical", "confidence")

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.tsv import Columns, Fields, TsvFormat
-from charlm.nbest.list_lines import Line
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.list_lines import Line
 from charlm.text.io.table_lines import is_csv_header
 
 FIELD = re.compile(r'(?:"(?:[^"]|"")*+"|[^,]*+)(?:,|\Z)', re.DOTALL)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
-from charlm.nbest.formats.json_lists import Record, first_keys
-from charlm.nbest.formats.json_values import Json, Number, string, words_in
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.json_arrays import ArraysFormat, Texts
+from charlm.nbest.reading.json_lists import Record, first_keys
+from charlm.nbest.reading.json_values import Json, Number, string, words_in
 
 SPECIAL = re.compile(r"<\|[^|]*\|>")  # <|en|>, <|0.00|>
 

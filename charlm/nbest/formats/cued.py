@@ -5,11 +5,11 @@ whatever base the recogniser used: only with one base for both does the scale ke
 """
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import ScoreFileFormat, row_of_scores
-from charlm.nbest.formats.templates import OtherLine, Row
-from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import is_number
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.list_lines import Line
+from charlm.nbest.reading.policies import is_number
+from charlm.nbest.reading.score_files import ScoreFileFormat, row_of_scores
+from charlm.nbest.reading.templates import OtherLine, Row
 from charlm.text.io.lines import split_words
 
 

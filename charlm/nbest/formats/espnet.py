@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.nbest.format import FEATURE, Format, Piece, Sample, Source
-from charlm.nbest.formats.archives import Archive, Value, check_left, finite_number, split_line
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.list_lines import Lines, names_in, open_lines
-from charlm.nbest.policies import (
+from charlm.nbest.reading.archives import Archive, Value, check_left, finite_number, split_line
+from charlm.nbest.reading.format import FEATURE, Format, Piece, Sample, Source
+from charlm.nbest.reading.list_lines import Lines, names_in, open_lines
+from charlm.nbest.reading.policies import (
     check_options,
     ids_once,
     plain_words,
@@ -25,7 +25,7 @@ from charlm.nbest.policies import (
     score_text,
     with_finite_features,
 )
-from charlm.nbest.repairs import filled
+from charlm.nbest.reading.repairs import filled
 
 TEXT = re.compile(r"(?:(.*)/)?([1-9][0-9]{0,3})best_recog/text")
 TENSOR = re.compile(r"tensor\(([^,()]*)(?:,.*)?\)")

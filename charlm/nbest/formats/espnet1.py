@@ -6,9 +6,9 @@ bonus for length); its parts are not written. The whole file is in memory, since
 
 import re
 
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import JsonFormat, Record, RecordContent, first_keys
-from charlm.nbest.formats.json_values import optional_words
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.json_lists import JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.reading.json_values import optional_words
 
 MARKS = re.compile(r"<(?:sos/)?eos>|<blank>")
 

@@ -14,12 +14,12 @@ from math import log
 from typing import NamedTuple
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.score_files import ScoresBesideFormat
-from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.list_lines import Line, lines_of
-from charlm.nbest.policies import check_options, is_number, number, plain_words
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.list_lines import Line, lines_of
+from charlm.nbest.reading.policies import check_options, is_number, number, plain_words
+from charlm.nbest.reading.score_files import ScoresBesideFormat
+from charlm.nbest.reading.templates import OtherLine, Row
 
 LN2 = log(2)
 OF_HYPOTHESIS = "HDPAIE"  # in the order in which they are printed

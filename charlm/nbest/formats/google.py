@@ -6,8 +6,8 @@ SpeechRecognitionAlternative: `transcript`, `confidence` (only the first alterna
 sure to have one) and `words`. Other members, such as `resultEndTime`, are kept.
 """
 
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.json_lists import (
     JsonFormat,
     Record,
     RecordContent,
@@ -15,7 +15,7 @@ from charlm.nbest.formats.json_lists import (
     first_keys,
     within,
 )
-from charlm.nbest.formats.json_values import Json
+from charlm.nbest.reading.json_values import Json
 
 
 class GoogleFormat(JsonFormat):

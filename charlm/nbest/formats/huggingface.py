@@ -7,10 +7,10 @@ texts (`tokenizer.batch_decode`), not ids.
 """
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
-from charlm.nbest.formats.json_lists import Record, first_keys
-from charlm.nbest.formats.json_values import words_in
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.json_arrays import ArraysFormat, Texts
+from charlm.nbest.reading.json_lists import Record, first_keys
+from charlm.nbest.reading.json_values import words_in
 
 
 class HuggingFaceFormat(ArraysFormat):

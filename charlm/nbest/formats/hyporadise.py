@@ -6,10 +6,10 @@ is one array, held in memory as a whole; objects on lines of their own are read 
 
 import re
 
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
-from charlm.nbest.formats.json_lists import Record, Slot, first_keys
-from charlm.nbest.formats.json_values import Json, words_in
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.json_arrays import ArraysFormat, Texts
+from charlm.nbest.reading.json_lists import Record, Slot, first_keys
+from charlm.nbest.reading.json_values import Json, words_in
 
 ARRAY = re.compile(r'"input"\s*:\s*\[')  # of hypotheses; in other JSON, "input" is a text
 EMPTY = ("<UNK>",)  # how an empty text is written

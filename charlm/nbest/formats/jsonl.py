@@ -8,8 +8,9 @@ better. A list of the first form is passed on at once, one of the second when an
 from collections.abc import Iterator
 
 from charlm.errors import DataError
-from charlm.nbest.format import FEATURE, Sample, Source
-from charlm.nbest.formats.json_lists import (
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.reading.format import FEATURE, Sample, Source
+from charlm.nbest.reading.json_lists import (
     BLANKS,
     Candidate,
     JsonFormat,
@@ -19,7 +20,7 @@ from charlm.nbest.formats.json_lists import (
     encoding_of,
     new_score,
 )
-from charlm.nbest.formats.json_values import (
+from charlm.nbest.reading.json_values import (
     ID,
     Json,
     JsonObject,
@@ -31,11 +32,10 @@ from charlm.nbest.formats.json_values import (
     string,
     words_in,
 )
-from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.list_lines import Line, Lines
-from charlm.nbest.policies import is_number
-from charlm.nbest.repairs import Notices
+from charlm.nbest.reading.list_lines import Line, Lines
+from charlm.nbest.reading.policies import is_number
+from charlm.nbest.reading.repairs import Notices
+from charlm.nbest.reading.templates import ListBuilder, OtherLine, Row, TemplateFormat
 
 NO_FEATURES = ("id", "rank")  # numbers of a hypothesis that are not features
 NO_SCORES = (*NO_FEATURES, "text", "ref", "recording")  # numbers in quotes may be right there

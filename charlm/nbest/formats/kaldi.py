@@ -13,9 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import FEATURE, Piece, Sample, Source
-from charlm.nbest.formats.archives import Archive, check_left, finite_number, some_of, split_line
-from charlm.nbest.formats.templates import (
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.reading.archives import Archive, check_left, finite_number, some_of, split_line
+from charlm.nbest.reading.format import FEATURE, Piece, Sample, Source
+from charlm.nbest.reading.list_lines import Lines, lines_of, names_in, open_lines
+from charlm.nbest.reading.policies import check_options, plain_words, refuse_twice, score_text
+from charlm.nbest.reading.repairs import filled
+from charlm.nbest.reading.templates import (
     ListBuilder,
     OtherLine,
     Row,
@@ -23,10 +27,6 @@ from charlm.nbest.formats.templates import (
     TemplateFormat,
     template_of,
 )
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.list_lines import Lines, lines_of, names_in, open_lines
-from charlm.nbest.policies import check_options, plain_words, refuse_twice, score_text
-from charlm.nbest.repairs import filled
 from charlm.text.io.files import unpacked_name
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)

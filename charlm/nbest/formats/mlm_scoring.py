@@ -6,9 +6,9 @@ Scores are natural logs of the recogniser. The whole file is in memory, since it
 import re
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
-from charlm.nbest.formats.json_values import optional_words, scores_of, words_in
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.reading.json_values import optional_words, scores_of, words_in
 
 HYP = re.compile(r"hyp_([0-9]{1,9})")
 

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from charlm.errors import DataError
-from charlm.nbest.format import FEATURE, Sample, Source
-from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.list_lines import Line, lines_of
-from charlm.nbest.policies import (
+from charlm.nbest.reading.format import FEATURE, Sample, Source
+from charlm.nbest.reading.list_lines import Line, lines_of
+from charlm.nbest.reading.policies import (
     check_options,
     is_number,
     number,
@@ -23,6 +22,7 @@ from charlm.nbest.policies import (
     refuse_twice,
     score_text,
 )
+from charlm.nbest.reading.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.text.io.lines import split_words
 
 BAR = "|||"

@@ -11,11 +11,11 @@ import re
 from typing import ClassVar
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import UtteranceFormat, first_lines
-from charlm.nbest.formats.templates import OtherLine, Row
-from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import number, plain_words
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.list_lines import Line
+from charlm.nbest.reading.policies import number, plain_words
+from charlm.nbest.reading.score_files import UtteranceFormat, first_lines
+from charlm.nbest.reading.templates import OtherLine, Row
 from charlm.text.io.lines import split_words
 
 NATS = 1024 / 10000.5  # of a bytelog

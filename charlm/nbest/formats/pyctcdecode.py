@@ -8,10 +8,10 @@ is charlm's own layout.
 """
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
-from charlm.nbest.formats.json_lists import Record, first_keys
-from charlm.nbest.formats.json_values import Json, score_in, words_in
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.json_arrays import ArraysFormat, Texts
+from charlm.nbest.reading.json_lists import Record, first_keys
+from charlm.nbest.reading.json_values import Json, score_in, words_in
 
 MEMBERS = (4, 5)  # of a beam, without the state and with it
 

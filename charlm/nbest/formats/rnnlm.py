@@ -4,11 +4,11 @@ A new id begins a new list; an id alone is a hypothesis without words.
 """
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import ScoreFileFormat
-from charlm.nbest.formats.templates import OtherLine, Row
-from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import plain_words
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.list_lines import Line
+from charlm.nbest.reading.policies import plain_words
+from charlm.nbest.reading.score_files import ScoreFileFormat
+from charlm.nbest.reading.templates import OtherLine, Row
 from charlm.text.io.lines import split_words
 
 

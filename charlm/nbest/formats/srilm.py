@@ -4,11 +4,11 @@ The number of words is SRILM's, which leaves out pauses and noise; it is kept an
 """
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import UtteranceFormat, first_lines, row_of_scores
-from charlm.nbest.formats.templates import OtherLine, Row
-from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import is_number
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.list_lines import Line
+from charlm.nbest.reading.policies import is_number
+from charlm.nbest.reading.score_files import UtteranceFormat, first_lines, row_of_scores
+from charlm.nbest.reading.templates import OtherLine, Row
 from charlm.text.io.lines import split_words
 
 

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.score_files import ScoreFileFormat
-from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import plain_words
-from charlm.text.corpus.labels import BRACED
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.list_lines import Line
+from charlm.nbest.reading.policies import plain_words
+from charlm.nbest.reading.score_files import ScoreFileFormat
+from charlm.nbest.reading.templates import OtherLine, Row
+from charlm.text.corpus.normalisation.labels import BRACED
 from charlm.text.io.lines import split_words
 
 JSON_ARRAYS = re.compile(r'\[+["{]')  # of arrays too, as beams and pipelines give them

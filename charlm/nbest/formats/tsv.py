@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from math import log
 
 from charlm.errors import CharlmError, ConfigError, DataError
-from charlm.nbest.format import FEATURE, Sample, Source
-from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
-from charlm.nbest.policies import (
+from charlm.nbest.reading.format import FEATURE, Sample, Source
+from charlm.nbest.reading.list_lines import Line, Lines, OpenSource, lines_of
+from charlm.nbest.reading.policies import (
     check_options,
     is_number,
     number,
@@ -24,7 +23,8 @@ from charlm.nbest.policies import (
     refuse_twice,
     score_text,
 )
-from charlm.nbest.repairs import Notices, filled
+from charlm.nbest.reading.repairs import Notices, filled
+from charlm.nbest.reading.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.text.io.paths import is_pipe
 from charlm.text.io.table_lines import (
     IDS,

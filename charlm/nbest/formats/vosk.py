@@ -4,8 +4,8 @@ A confidence is like a log-probability, but of no known scale (vosk-api, issue 6
 be tuned. Results follow each other, on one line or on many; Vosk gives utterances no ids.
 """
 
-from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.json_lists import JsonFormat, Record, RecordContent, first_keys
 
 
 class VoskFormat(JsonFormat):

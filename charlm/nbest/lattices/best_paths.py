@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from charlm.nbest.lattices.expanded import Answers, ExpandedLattice
 from charlm.nbest.lattices.histories import History
-from charlm.text.corpus.labels import is_silent
+from charlm.text.corpus.normalisation.labels import is_silent
 
 THE_END = -1
 

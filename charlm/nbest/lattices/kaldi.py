@@ -22,8 +22,8 @@ from charlm.errors import DataError
 from charlm.nbest.lattices.expanded import ExpandedArc
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
-from charlm.nbest.list_lines import Line, Lines
-from charlm.nbest.policies import DECIMAL
+from charlm.nbest.reading.list_lines import Line, Lines
+from charlm.nbest.reading.policies import DECIMAL
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import LineRules, read_lines, split_words
 from charlm.text.io.table_lines import csv_hint

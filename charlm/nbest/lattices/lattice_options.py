@@ -11,8 +11,8 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.text.corpus.labels import is_silent, is_word, labels_read
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.labels import is_silent, is_word, labels_read
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.io.lines import split_words
 
 OLD = "old_lm"  # the language model that the lattice was made with, if its scores are separate

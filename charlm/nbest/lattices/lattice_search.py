@@ -16,7 +16,7 @@ from charlm.nbest.lattices.histories import History, Request
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import GRAPH, OLD, LatticeOptions, weighing
 from charlm.nbest.scorers import LogProbs
-from charlm.text.corpus.labels import is_silent
+from charlm.text.corpus.normalisation.labels import is_silent
 from charlm.text.corpus.tokens import END_WORD
 
 TYPICAL_LOG_PROB = -6.0  # nats of a future word, if the lattice has no language scores

@@ -20,8 +20,8 @@ from charlm.nbest.lattices.expanded import ExpandedArc
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf_fields import Fields, Unit, parsed_fields
-from charlm.nbest.list_lines import Line, Lines
-from charlm.text.corpus.labels import SILENT
+from charlm.nbest.reading.list_lines import Line, Lines
+from charlm.text.corpus.normalisation.labels import SILENT
 from charlm.text.io.lines import split_words
 from charlm.text.io.paths import PACKED
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import LARGEST
-from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import DECIMAL
+from charlm.nbest.reading.list_lines import Line
+from charlm.nbest.reading.policies import DECIMAL
 from charlm.text.io.lines import SAY_ENCODING
 
 # A field is a name, `=`, and a value: in quotes up to a blank, or anything without a blank.

@@ -12,10 +12,10 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
 from charlm.errors import DataError
-from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
-from charlm.nbest.references import References
+from charlm.nbest.ranking.features import Floats
+from charlm.nbest.references.references import References
 
 ORDER = 4
 MATCHES = tuple(f"match{n}" for n in range(1, ORDER + 1))

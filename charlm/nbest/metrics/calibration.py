@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from charlm.json_results import JsonResult
-from charlm.nbest.confidences import Bools
-from charlm.nbest.features import Floats
+from charlm.interface.json_results import JsonResult
+from charlm.nbest.ranking.confidences import Bools
+from charlm.nbest.ranking.features import Floats
 
 FLOOR = 1e-7  # sclite's, of a confidence and of 1 - confidence: one word costs 23 bits at most
 EDGES = (0.0, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - FLOOR)  # most words are sure; the last are certain

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import sacrebleu
 
-from charlm.nbest.features import Floats
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
+from charlm.nbest.ranking.features import Floats
 
 ORDER = 6
 ORDERS = range(1, ORDER + 1)

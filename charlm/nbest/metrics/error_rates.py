@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 
-from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.references import References, by_file
+from charlm.nbest.ranking.features import Floats
+from charlm.nbest.references.references import References, by_file
 
 Ints = npt.NDArray[np.int64]
 Pair = tuple[str, ...]  # a reference, or several, and a hypothesis

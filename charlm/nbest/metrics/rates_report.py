@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from charlm.errors import DataError
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 from charlm.nbest.metrics.significance import Significance, compare
-from charlm.nbest.references import References
+from charlm.nbest.references.references import References
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 MAX_ROUNDS = 20

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from charlm.nbest.features import Floats
+from charlm.nbest.ranking.features import Floats
 
 OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
 FEW = 10  # units; fewer have few draws, which are much alike

@@ -9,8 +9,8 @@ import numpy as np
 import sacrebleu
 from sacrebleu.metrics.ter import TER
 
-from charlm.nbest.features import Floats
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
+from charlm.nbest.ranking.features import Floats
 
 
 class TranslationEditRate(Metric):

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from charlm.nbest.features import Floats, weighted
+from charlm.interface.so_far import counted
 from charlm.nbest.metrics.error_rates import Ints
+from charlm.nbest.ranking.features import Floats, weighted
 from charlm.nbest.tuning.problem import Problem, first_highest
-from charlm.so_far import counted
 
 NEAR = 1e-12  # of the largest total: a gap that rounding may turn into a tie
 NARROW = 1e-9  # of the searched values: an interval that rounding may hide

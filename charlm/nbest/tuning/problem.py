@@ -11,8 +11,8 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from charlm.nbest.features import Floats, weighted
 from charlm.nbest.metrics.error_rates import Ints
+from charlm.nbest.ranking.features import Floats, weighted
 
 Rates = Callable[[Ints], Floats]
 

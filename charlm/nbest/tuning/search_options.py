@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from charlm.errors import ConfigError
+from charlm.interface.options import OnStage, Opt, Seed, as_names
 from charlm.nbest.hypotheses import LARGEST
-from charlm.options import OnStage, Opt, Seed, as_names
 from charlm.text.io.lines import number_in
 
 LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's language model weights go up to about 20

@@ -9,11 +9,11 @@ from math import exp, log
 
 import numpy as np
 
-from charlm.nbest.confidences import agreement, is_in, softmax, summed
-from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import Rescored, Sureness
 from charlm.nbest.metrics.calibration import log2_likelihood
-from charlm.nbest.references import References
+from charlm.nbest.ranking.confidences import agreement, is_in, softmax, summed
+from charlm.nbest.ranking.features import Floats
+from charlm.nbest.references.references import References
 
 LOW, HIGH = 1e-6, 1e6
 STEPS = 28  # of the grid on which the search begins, since the likelihood is flat at both ends

@@ -13,17 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.json_results import JsonResult
-from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
-from charlm.nbest.fingerprint import fingerprint
+from charlm.interface.json_results import JsonResult
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric
 from charlm.nbest.metrics.significance import Significance, compare, groups_of
-from charlm.nbest.references import References
+from charlm.nbest.ranking.features import (
+    FeatureTable,
+    Floats,
+    require_known,
+    require_same_names,
+    tie_order,
+)
+from charlm.nbest.ranking.weights import Origin, Weights
+from charlm.nbest.references.fingerprint import fingerprint
+from charlm.nbest.references.references import References
 from charlm.nbest.tuning.line_search import NARROW, Space, contenders, minimise, profile
 from charlm.nbest.tuning.problem import Problem
 from charlm.nbest.tuning.search_options import HIGH, LOW, SearchOptions, parse_ranges
-from charlm.nbest.weights import Origin, Weights
 from charlm.version import __version__
 
 TOLERANCE = 0.001  # a rate that is this much worse still counts as flat: 0.1 % absolute

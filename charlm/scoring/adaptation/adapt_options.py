@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 from charlm.errors import ConfigError
-from charlm.options import Opt
+from charlm.interface.options import Opt
 from charlm.text.io.lines import number_in
 
 Adapt = Literal["none", "dynamic", "cache", "both"]

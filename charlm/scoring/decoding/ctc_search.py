@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import Opt, keywords
+from charlm.interface.options import Opt, keywords
 from charlm.scoring.decoding.states import Floats, State, StatefulModel
 
 BLANK, SPACE = "", " "

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from charlm.arguments import checked_call
 from charlm.errors import ConfigError
+from charlm.interface.arguments import checked_call
 from charlm.scoring.decoding.states import Floats, Rows, StatefulModel, Steps
 from charlm.scoring.evaluation.mix_options import parsed_weights
 

@@ -9,7 +9,7 @@ a whole beam.
 import math
 from numbers import Real
 
-from charlm.arguments import checked_call
+from charlm.interface.arguments import checked_call
 from charlm.scoring.decoding.prefixes import PrefixSums
 from charlm.scoring.decoding.states import State, StatefulModel
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from charlm.arguments import checked_call
 from charlm.errors import ConfigError
+from charlm.interface.arguments import checked_call
 from charlm.scoring.decoding.prefixes import PrefixSums
 from charlm.text.corpus.tokens import END, END_WORD, START_WORD, UNK
 

@@ -6,7 +6,7 @@ read, and memory depends only on the longest line. An exported model is evaluate
 
 import os
 
-from charlm.options import keywords
+from charlm.interface.options import keywords
 from charlm.run.exported_folder import is_exported
 from charlm.run.which import VARIABLE
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions

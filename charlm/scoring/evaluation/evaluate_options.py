@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Literal
 
-from charlm.options import (
+from charlm.interface.options import (
     DataOrFiles,
     Device,
     Encoding,
@@ -21,7 +21,7 @@ from charlm.options import (
     Threads,
 )
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
-from charlm.text.corpus.reading_options import ReadingOptions
+from charlm.text.corpus.normalisation.reading_options import ReadingOptions
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 
 State = Literal["carried", "sentence"]

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import require_data, require_one_stdin, several
+from charlm.interface.options import require_data, require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.likelihood.streams import as_words
-from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.normalisation import with_further
+from charlm.text.corpus.normalisation.hashed_text import ReadText
+from charlm.text.corpus.normalisation.normalisation import with_further
+from charlm.text.corpus.normalisation.spelling_rules import options_advised
 from charlm.text.corpus.sentences import BLOCK, blocks, split_path
-from charlm.text.corpus.spelling_rules import options_advised
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import TEXT

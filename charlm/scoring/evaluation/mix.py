@@ -13,14 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import write_arpa
+from charlm.interface.options import beyond_cpu, keywords, require_one_stdin
+from charlm.interface.short_repr import ShortRepr
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.combination import interpolated
-from charlm.ngram.kenlm_binary import require_arpa_name
-from charlm.ngram.kenlm_model import is_kenlm_binary
-from charlm.ngram.load import NgramModel
+from charlm.ngram.files.arpa_writing import write_arpa
+from charlm.ngram.files.kenlm_binary import require_arpa_name
+from charlm.ngram.files.kenlm_model import is_kenlm_binary
+from charlm.ngram.files.load import NgramModel
+from charlm.ngram.reshaping.combination import interpolated
 from charlm.ngram.word_ids import WordIds, text_in
-from charlm.options import beyond_cpu, keywords, require_one_stdin
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency_bands
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
@@ -32,7 +33,6 @@ from charlm.scoring.evaluation.token_scores import (
     ngram_models,
     vocabulary_of_runs,
 )
-from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.files import packed_write, unpacked_name

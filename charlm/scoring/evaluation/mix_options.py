@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
-from charlm.options import Device, Encoding, OnStage, Opt, Threads, several
+from charlm.interface.options import Device, Encoding, OnStage, Opt, Threads, several
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.io.lines import number_in
 

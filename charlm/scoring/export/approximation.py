@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.combination import mixed, pruned
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_counts import Keys, Rows
-from charlm.ngram.ngram_set import Closure, context_rows, extended, spread, union
-from charlm.ngram.renormalising import renormalised
+from charlm.ngram.reshaping.combination import mixed, pruned
+from charlm.ngram.reshaping.ngram_set import Closure, context_rows, extended, spread, union
+from charlm.ngram.reshaping.renormalising import renormalised
 from charlm.ngram.word_ids import words_of
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.export.averages_over_text import (

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from charlm.errors import DataError
 from charlm.ngram import word_ids as ngram_words
-from charlm.scoring.likelihood.draw import Shape, draw_several, generator_of
 from charlm.scoring.likelihood.nll import FormVectors
-from charlm.scoring.likelihood.sample_rows import begun_again, drawn, opened, read
+from charlm.scoring.likelihood.sampling.draw import Shape, draw_several, generator_of
+from charlm.scoring.likelihood.sampling.sample_rows import begun_again, drawn, opened, read
 from charlm.scoring.likelihood.streams import Streams
 from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.json_results import JsonResult
-from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import fields_of, keywords
 from charlm.ngram.estimation import require_all_words, thresholds_of
-from charlm.ngram.kenlm_binary import require_arpa_name
+from charlm.ngram.files.arpa_writing import require_arpa_words, write_arpa
+from charlm.ngram.files.kenlm_binary import require_arpa_name
 from charlm.ngram.source import parse_pruning
-from charlm.options import fields_of, keywords
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
@@ -27,7 +27,7 @@ from charlm.scoring.export.onnx_export import OnnxExport, export_onnx
 from charlm.scoring.export.page.model_page import PageExport, export_page
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.streams import as_words
-from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.normalisation.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite

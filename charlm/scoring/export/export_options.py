@@ -5,8 +5,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
+from charlm.interface.options import Device, ModelSaid, OnStage, Opt, Precision, Seed, Threads
 from charlm.ngram.ngram_options import EntropyPrune
-from charlm.options import Device, ModelSaid, OnStage, Opt, Precision, Seed, Threads
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.ngram_set import Closure
+from charlm.ngram.reshaping.ngram_set import Closure
 from charlm.ngram.word_ids import START
 from charlm.scoring.export.averages_over_text import OnTokens, ngram_numbers
 from charlm.text.corpus.tokens import END

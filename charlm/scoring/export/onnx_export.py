@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
 from charlm.model.build import PARTS
 from charlm.model.contract import Context, Encoder, Output, state_leaves, with_leaves
 from charlm.model.forms import Forms

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from charlm.text.corpus.labels import labels_read
-from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.spelling_rules import LIST_RULES, Remedy, explained
+from charlm.text.corpus.normalisation.labels import labels_read
+from charlm.text.corpus.normalisation.normalisation import Normalisation
+from charlm.text.corpus.normalisation.spelling_rules import LIST_RULES, Remedy, explained
 from charlm.text.corpus.tokens import N_SHOWN, FrequentWords, share
 from charlm.text.io.lines import split_words
 

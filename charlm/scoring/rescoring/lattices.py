@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
-from charlm.json_results import JsonResult
-from charlm.nbest.format import Format, Piece, Sample, Source
+from charlm.interface.json_results import JsonResult
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lattices.best_paths import best_paths
 from charlm.nbest.lattices.expanded import RescoredLattice
@@ -27,12 +26,12 @@ from charlm.nbest.lattices.histories import (
     n_context,
 )
 from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_files import decoder_scales, read_lattices, rescored_text
 from charlm.nbest.lattices.lattice_options import GRAPH, OLD, REST, LatticeOptions
-from charlm.nbest.lattices.lattice_reading import read_lattices
-from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text
 from charlm.nbest.lattices.new_scores import require_acoustic
 from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
-from charlm.nbest.policies import check_options
+from charlm.nbest.reading.format import Format, Piece, Sample, Source
+from charlm.nbest.reading.policies import check_options
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import LogProbs
 from charlm.scoring.rescoring.hypothesis_text import Known

@@ -8,7 +8,7 @@ from charlm.errors import ConfigError
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import require_no_torch
 from charlm.runtime import place_of_process
-from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers, spells
 
 Result = TypeVar("Result")

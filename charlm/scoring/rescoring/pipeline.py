@@ -11,14 +11,14 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 from charlm.errors import ConfigError
-from charlm.nbest.features import FeatureTable, feature_table
 from charlm.nbest.hypotheses import Dedup, NbestList, Rescored
 from charlm.nbest.lattices.lattice_options import GRAPH, REST
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
-from charlm.nbest.policies import refuse_twice
-from charlm.nbest.repairs import Notices, filled
+from charlm.nbest.ranking.features import FeatureTable, feature_table
+from charlm.nbest.ranking.weights import Weights, rescored
+from charlm.nbest.reading.policies import refuse_twice
+from charlm.nbest.reading.repairs import Notices, filled
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
-from charlm.nbest.weights import Weights, rescored
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 from charlm.text.corpus.sentences import in_batches
 

@@ -8,22 +8,26 @@ from pathlib import Path
 from typing import TypeVar
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import OOV, WORDS
-from charlm.nbest.fingerprint import check_not_reported
-from charlm.nbest.format import Format, Source
+from charlm.interface.options import OnStage
+from charlm.interface.so_far import counted
 from charlm.nbest.formats import FORMATS as LISTS
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_files import FORMATS as LATTICES
+from charlm.nbest.lattices.lattice_files import KALDI, lattice_format, read_lattices
 from charlm.nbest.lattices.lattice_options import KALDI_AM, REST, LatticeOptions
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
-from charlm.nbest.lattices.lattice_reading import FORMATS as LATTICES
-from charlm.nbest.lattices.lattice_reading import KALDI, lattice_format, read_lattices
 from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE
-from charlm.nbest.list_lines import OpenSource, open_lines, opened
-from charlm.nbest.recordings import recording_by
-from charlm.nbest.references import (
+from charlm.nbest.ranking.features import OOV, WORDS
+from charlm.nbest.ranking.weights import Weights, load_weights, parse_weights
+from charlm.nbest.reading.format import Format, Source
+from charlm.nbest.reading.list_lines import OpenSource, open_lines, opened
+from charlm.nbest.reading.recordings import recording_by
+from charlm.nbest.reading.repairs import Notices
+from charlm.nbest.references.fingerprint import check_not_reported
+from charlm.nbest.references.references import (
     WITHOUT_REFERENCE,
     References,
     SeveralReferences,
@@ -31,17 +35,13 @@ from charlm.nbest.references import (
     read_references,
     require_references,
 )
-from charlm.nbest.repairs import Notices
 from charlm.nbest.scorer import Scorer
-from charlm.nbest.weights import Weights, load_weights, parse_weights
-from charlm.options import OnStage
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 from charlm.scoring.rescoring.lattices import LatticeLists, lattice_of
+from charlm.scoring.rescoring.options.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.pipeline import Pipeline, RecordingMemory, Rescorer, ScoredList
-from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
-from charlm.so_far import counted
-from charlm.text.corpus.normalisation import NO_RULES
+from charlm.text.corpus.normalisation.normalisation import NO_RULES
 from charlm.text.corpus.tokens import UNK_WORD, share
 from charlm.text.io.files import display_name
 from charlm.text.io.paths import is_pipe

@@ -13,32 +13,32 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError
-from charlm.nbest.confidences import Bools, agreement, is_in, posteriors, summed
-from charlm.nbest.differences import note_differences
-from charlm.nbest.features import Floats
-from charlm.nbest.format import Format
+from charlm.interface.options import keywords, require_one_stdin, several
+from charlm.interface.so_far import counted
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.calibration import Calibration, calibration
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
-from charlm.nbest.output_layouts import laid_out
-from charlm.nbest.recordings import with_recording
-from charlm.nbest.references import References
-from charlm.nbest.repairs import Notices
-from charlm.nbest.weights import Weights
-from charlm.nbest.writing import write_file, write_folder, write_stream
-from charlm.options import keywords, require_one_stdin, several
-from charlm.scoring.rescoring.explain import ExplainRequest
+from charlm.nbest.output.output_layouts import laid_out
+from charlm.nbest.output.writing import write_file, write_folder, write_stream
+from charlm.nbest.ranking.confidences import Bools, agreement, is_in, posteriors, summed
+from charlm.nbest.ranking.features import Floats
+from charlm.nbest.ranking.weights import Weights
+from charlm.nbest.reading.format import Format
+from charlm.nbest.reading.recordings import with_recording
+from charlm.nbest.reading.repairs import Notices
+from charlm.nbest.references.differences import note_differences
+from charlm.nbest.references.references import References
+from charlm.scoring.rescoring.answers.explain import ExplainRequest
+from charlm.scoring.rescoring.answers.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
+from charlm.scoring.rescoring.options.score_options import ScoreOptions
 from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
-from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
-from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
-from charlm.so_far import counted
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
 

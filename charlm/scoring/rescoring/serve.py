@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from charlm.errors import CharlmError, DataError, ProcessError
-from charlm.nbest.format import SAME_FORMAT
+from charlm.interface.options import keywords, require_one_stdin
 from charlm.nbest.formats import format_of
-from charlm.nbest.formats.json_lists import BLANKS
-from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
-from charlm.nbest.output_layouts import laid_out
-from charlm.nbest.repairs import Notices
-from charlm.options import keywords, require_one_stdin
+from charlm.nbest.output.output_layouts import laid_out
+from charlm.nbest.reading.format import SAME_FORMAT
+from charlm.nbest.reading.json_lists import BLANKS
+from charlm.nbest.reading.list_lines import Line, Lines, OpenSource, open_lines
+from charlm.nbest.reading.repairs import Notices
+from charlm.scoring.rescoring.answers.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.one_process import run_with_scorers
+from charlm.scoring.rescoring.options.serve_options import ServeOptions
 from charlm.scoring.rescoring.pipeline import Pipeline
-from charlm.scoring.rescoring.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.run import pipeline_of, with_tuned_rules
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
-from charlm.scoring.rescoring.serve_options import ServeOptions
 
 JSONL = "jsonl"
 

@@ -6,28 +6,28 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from charlm.nbest.differences import note_differences
-from charlm.nbest.features import FeatureTable, require_known
-from charlm.nbest.fingerprint import fingerprint
-from charlm.nbest.format import Format
+from charlm.interface.options import keywords, require_one_stdin, several
+from charlm.interface.so_far import counted
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
-from charlm.nbest.recordings import with_recording
-from charlm.nbest.references import References
+from charlm.nbest.ranking.features import FeatureTable, require_known
+from charlm.nbest.ranking.weights import ListLayout, Weights, rescored
+from charlm.nbest.reading.format import Format
+from charlm.nbest.reading.recordings import with_recording
+from charlm.nbest.references.differences import note_differences
+from charlm.nbest.references.fingerprint import fingerprint
+from charlm.nbest.references.references import References
 from charlm.nbest.tuning.search_options import parse_ranges
 from charlm.nbest.tuning.sureness import fitted_sureness
 from charlm.nbest.tuning.tuning import Tuned, tune_weights
-from charlm.nbest.weights import ListLayout, Weights, rescored
-from charlm.options import keywords, require_one_stdin, several
+from charlm.scoring.rescoring.answers.result import TuneResult, history_name, what_was_done
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
+from charlm.scoring.rescoring.options.tune_options import TuneOptions
 from charlm.scoring.rescoring.pipeline import Pipeline
-from charlm.scoring.rescoring.result import TuneResult, history_name, what_was_done
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
-from charlm.scoring.rescoring.tune_options import TuneOptions
-from charlm.so_far import counted
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.sentences import sentence_of
 from charlm.text.io.files import display_name, open_bytes
 from charlm.text.io.lines import CORPUS, raw_lines

@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn, cast
 
 from charlm.errors import DataError, ProcessError
 from charlm.text.corpus.line_blocks import read_range
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.io.files import display_name, is_compressed
 from charlm.text.io.lines import LONGEST
 

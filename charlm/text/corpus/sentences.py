@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from charlm.errors import DataError
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.split import SPLITS, SUMMARY
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.files import display_name, open_bytes, read_json

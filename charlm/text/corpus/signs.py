@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from charlm.text.corpus.oddities import ASK_WINDOWS, BLANK
+from charlm.text.corpus.normalisation.oddities import ASK_WINDOWS, BLANK
 from charlm.text.corpus.tokens import visible
 from charlm.text.io.lines import is_utf8
 

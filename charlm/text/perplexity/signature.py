@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 
 HASH_DIGITS = 12  # of a SHA-256
 

@@ -12,10 +12,10 @@ from operator import mul
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.json_results import JsonResult
-from charlm.options import keywords, require_one_stdin
-from charlm.short_repr import ShortRepr
-from charlm.text.corpus.labels import is_word
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import keywords, require_one_stdin
+from charlm.interface.short_repr import ShortRepr
+from charlm.text.corpus.normalisation.labels import is_word
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SPLITS
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share

@@ -19,7 +19,7 @@ from typing import IO
 from zlib import crc32
 
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.ranges import Readers, n_readers
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.io.files import naming_full

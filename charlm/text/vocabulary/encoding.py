@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from charlm.errors import DataError
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.ranges import Readers, n_readers
 from charlm.text.corpus.sentences import blocks, read_sentences
 from charlm.text.corpus.tokens import END, END_WORD, UNK, form_of

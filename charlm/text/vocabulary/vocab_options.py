@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from charlm.options import Data, Opt
+from charlm.interface.options import Data, Opt
 
 MAX_WORD_LENGTH = 65  # Kim et al.'s code cuts here, silently; `vocab` and `train` say how many
 LONGEST_SPELLING = 10_000  # more is no word, and would ask for memory by the gigabyte

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
+from charlm.interface.short_repr import ShortRepr
 from charlm.settings import shown
-from charlm.short_repr import ShortRepr
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.signs import signs_of_raw_text
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK, UNK_WORD, is_literal_unk
 from charlm.text.io.files import read_json, write_json

@@ -23,7 +23,7 @@ from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.scoring.likelihood import nll
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import UNK_LETTER, inventory_of
 
 RunOf = Callable[..., LoadedRun]

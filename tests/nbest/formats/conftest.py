@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from charlm.nbest.format import Format, Sample
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.list_lines import Lines, OpenSource
+from charlm.nbest.reading.format import Format, Sample
+from charlm.nbest.reading.list_lines import Lines, OpenSource
 
 NAME = "a.list"  # the name of the input in messages
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from charlm.errors import CharlmError, ConfigError
-from charlm.nbest.format import Format, Source
 from charlm.nbest.formats import FORMATS, format_of, open_lists
-from charlm.nbest.formats.json_lists import JsonFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.reading.format import Format, Source
+from charlm.nbest.reading.json_lists import JsonFormat
 
 Files = dict[str, str]  # by name within a folder; "" is a file of its own
 

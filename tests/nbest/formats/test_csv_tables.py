@@ -6,8 +6,8 @@ import pytest
 
 import charlm
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.csv_tables import CsvFormat
+from charlm.nbest.reading.format import Sample
 
 TEXT = """\
 id,rank,am,"text",-

@@ -3,8 +3,8 @@
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.cued import CuedFormat
+from charlm.nbest.reading.format import Sample
 
 LN10 = 2.302585092994046
 LINE = "0 2750.14 -6.03843 2 <s> HERE YEAH </s>"

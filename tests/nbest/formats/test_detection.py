@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats import FORMATS, detect, format_of, open_lists
+from charlm.nbest.reading.format import Sample, Source
 
 
 @pytest.mark.parametrize(

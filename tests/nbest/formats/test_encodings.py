@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Format, Piece, Source
 from charlm.nbest.formats import open_lists
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.writing import write_file, write_folder
+from charlm.nbest.output.writing import write_file, write_folder
+from charlm.nbest.reading.format import Format, Piece, Source
 from charlm.text.io.lines import UTF8, LineRules
 
 MUTATIONS = SimpleNamespace(**run_path(str(Path(__file__).with_name("mutations.py"))))

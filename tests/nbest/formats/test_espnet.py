@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Source
 from charlm.nbest.formats.espnet import EspnetFormat
 from charlm.nbest.formats.espnet1 import Espnet1Format
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.reading.format import Source
 
 FILES = {
     "output.2/1best_recog/text": "c yes\n",

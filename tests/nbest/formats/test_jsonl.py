@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.jsonl import JsonlFormat
-from charlm.nbest.repairs import Notices
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.repairs import Notices
 
 NESTED = (
     '{"id":"u","hyps":[{"text":"we know","am":-12.30,"lm":-4.1},{"text":"we do", "am":-12.9}],'

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import Source
 from charlm.nbest.formats.kaldi import KaldiFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.reading.format import Source
 
 TEXT = "utt-A-1 we know\nutt-A-10 <s> we  do know </s>\nutt-A-2\nb-1 a\u00a0b\n"
 ACWT = "utt-A-1 2434.05\nutt-A-10 2431.77\nutt-A-2 0\nb-1 -1e2\n"

@@ -3,9 +3,9 @@
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.features import feature_table
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.moses import MosesFormat
+from charlm.nbest.ranking.features import feature_table
+from charlm.nbest.reading.format import Sample
 
 MARIAN = "0 ||| das ist ||| 0-0 1-1 ||| WordScores= -0.5 -0.1 ||| F0= -0.6 ||| -0.3\n"
 OLD = "0 ||| das ist ein haus ||| d: 0 -5.56 lm: -36.1 w: -7 ||| -9.2298 ||| 0-0 1-1\n"

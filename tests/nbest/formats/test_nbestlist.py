@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.nbestlist import NbestList1Format, NbestList2Format
+from charlm.nbest.reading.format import Sample, Source
 
 LN10 = 2.302585092994046
 BYTELOG = 10000.5 / 1024  # of a nat

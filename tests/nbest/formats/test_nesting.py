@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Source
 from charlm.nbest.formats import open_lists
+from charlm.nbest.reading.format import Source
 from charlm.settings import MAX_NESTING
 
 AROUND = {  # where in each format something deep may occur

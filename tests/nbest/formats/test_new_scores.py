@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from charlm.nbest.format import Format, Source
 from charlm.nbest.formats import FORMATS, format_of
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.policies import LN10
+from charlm.nbest.reading.format import Format, Source
+from charlm.nbest.reading.policies import LN10
 
 SAMPLES = SimpleNamespace(**run_path(str(Path(__file__).with_name("mutations.py"))))
 # An archive's scores are an archive of costs, and a column without a name gets none.

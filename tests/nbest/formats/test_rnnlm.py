@@ -3,9 +3,9 @@
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
+from charlm.nbest.reading.format import Sample
 
 LN10 = 2.302585092994046
 TEXT = "1 WE KNOW\n1\tWE DO  KNOW\n1\n2 <s> YES </s>\n"

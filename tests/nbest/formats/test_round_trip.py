@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from charlm.nbest.format import Source
 from charlm.nbest.formats import format_of
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.reading.format import Source
 
 Hyp = tuple[tuple[str, ...], float]  # words and a score
 Lists = dict[str, list[Hyp]]

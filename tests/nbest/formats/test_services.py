@@ -6,12 +6,12 @@ import math
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.aws import AwsFormat
 from charlm.nbest.formats.azure import AzureFormat
 from charlm.nbest.formats.ctranslate2 import Ctranslate2Format
 from charlm.nbest.formats.google import GoogleFormat
 from charlm.nbest.formats.pyctcdecode import PyctcdecodeFormat
+from charlm.nbest.reading.format import Sample
 
 
 def said(lists) -> list[list[tuple[str, dict[str, float]]]]:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.srilm import SrilmFormat
 from charlm.nbest.hypotheses import Rescored
-from charlm.nbest.list_lines import opened
+from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.list_lines import opened
 
 LN10 = 2.302585092994046
 LINES = "-1792.12 -16.0727 11 -pau- [laugh] yeah\n-1792.93 -15.8891 0\n"

@@ -5,9 +5,9 @@ import time
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import Sample
 from charlm.nbest.formats.tsv import TsvFormat
-from charlm.nbest.repairs import Notices
+from charlm.nbest.reading.format import Sample
+from charlm.nbest.reading.repairs import Notices
 
 LN10 = 2.302585092994046
 HEADED = "id\trank\tam:cost\tlm:log10\ttext\nu\t1\t12.5\t-2\twe know\nu\t2\t13\t-1.5\twe do\n"

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.formats.json_lists import whole_values
 from charlm.nbest.formats.mlm_scoring import MlmScoringFormat
 from charlm.nbest.formats.vosk import VoskFormat
-from charlm.nbest.list_lines import Lines
+from charlm.nbest.reading.json_lists import whole_values
+from charlm.nbest.reading.list_lines import Lines
 
 # As the library prints: an object over many lines, results and partial results mixed.
 STREAM = """\

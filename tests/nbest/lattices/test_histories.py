@@ -13,7 +13,7 @@ from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.scorers import FunctionScorer, NgramScorer, SameWords
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD
 
 Read = Callable[..., list[Lattice]]

@@ -126,7 +126,7 @@ def test_what_is_wrong_is_one_line_with_its_place(read: Read, text: str, message
 
 def test_lattices_come_before_the_next_one_is_looked_at(read: Read) -> None:
     from charlm.nbest.lattices.kaldi import read as read_kaldi
-    from charlm.nbest.list_lines import open_lines
+    from charlm.nbest.reading.list_lines import open_lines
 
     read("u\n" + ROW)  # writes the file's folder
     broken = "u\n" + ROW + "v\nbroken line of more fields\n\n"

@@ -9,8 +9,8 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_files import decoder_scales, rescored_text
 from charlm.nbest.lattices.lattice_options import LatticeOptions
-from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text
 from charlm.nbest.lattices.rescore import rescore_with
 from charlm.nbest.scorers import FunctionScorer
 

@@ -13,13 +13,17 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import CharlmError
-from charlm.nbest.format import Source
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_files import (
+    FORMATS,
+    decoder_scales,
+    read_lattices,
+    rescored_text,
+)
 from charlm.nbest.lattices.lattice_options import LatticeOptions
-from charlm.nbest.lattices.lattice_reading import FORMATS, read_lattices
-from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text
 from charlm.nbest.lattices.rescore import rescore_with
+from charlm.nbest.reading.format import Source
 
 N_MUTATIONS = int(os.environ.get("CHARLM_MUTATIONS", "300"))
 ODD = [

@@ -12,8 +12,8 @@ from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
 from charlm.nbest.scorers import FunctionScorer, LogProbs
-from charlm.text.corpus.labels import is_silent, is_word
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.labels import is_silent, is_word
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 
 Read = Callable[..., list[Lattice]]
 MakeLattice = Callable[..., str]

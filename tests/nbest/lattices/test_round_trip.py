@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from charlm.nbest.format import Source
-from charlm.nbest.lattices.lattice_reading import read_lattices
+from charlm.nbest.lattices.lattice_files import read_lattices
+from charlm.nbest.reading.format import Source
 
 WORD = st.text("abcé\u00a0\u2028'\"\\[]<>/=|", min_size=1, max_size=6)
 GAP = st.sampled_from([" ", "\t", "  ", " \t "])

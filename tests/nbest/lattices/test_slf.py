@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.format import Source
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_reading import read_lattices
+from charlm.nbest.lattices.lattice_files import read_lattices
+from charlm.nbest.reading.format import Source
 from charlm.text.io.lines import LineRules
 
 Read = Callable[..., list[Lattice]]

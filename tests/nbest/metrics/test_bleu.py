@@ -10,7 +10,7 @@ from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import Bleu, CountedBleu
 from charlm.nbest.metrics.metric_names import MetricName, lower_is_better, metric_named, name_in
-from charlm.nbest.references import SeveralReferences
+from charlm.nbest.references.references import SeveralReferences
 
 VOCABULARY = [
     "the",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from charlm.nbest.features import Floats
 from charlm.nbest.metrics.error_rates import Ints, WordErrorRate
+from charlm.nbest.ranking.features import Floats
 from charlm.nbest.tuning.line_search import (
     Profile,
     Space,

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from charlm.nbest.confidences import word_confidences
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored, Sureness
-from charlm.nbest.references import References
+from charlm.nbest.ranking.confidences import word_confidences
+from charlm.nbest.references.references import References
 from charlm.nbest.tuning.sureness import fitted_sureness
 
 WORDS = ("a", "b", "c")

@@ -9,14 +9,14 @@ import pytest
 
 from charlm import __version__
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import FeatureTable, feature_table
-from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import CountedBleu
 from charlm.nbest.metrics.error_rates import WordErrorRate
+from charlm.nbest.ranking.features import FeatureTable, feature_table
+from charlm.nbest.ranking.weights import Weights, load_weights, rescored
+from charlm.nbest.references.fingerprint import fingerprint
 from charlm.nbest.tuning.search_options import SearchOptions, parse_ranges
 from charlm.nbest.tuning.tuning import Tuned, tune_weights
-from charlm.nbest.weights import Weights, load_weights, rescored
 
 Lists = list[NbestList]
 References = dict[str, tuple[str, ...]]

@@ -20,7 +20,7 @@ from charlm.run.stored_weights import load_run
 from charlm.scoring.evaluation import evaluated_text
 from charlm.scoring.likelihood import nll
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import load_inventory

@@ -8,8 +8,8 @@ import pytest
 
 from charlm import ngram_baseline
 from charlm.errors import CharlmError
-from charlm.ngram.kenlm_model import BINARY_MAGIC, KenLMModel
-from charlm.ngram.load import NgramModel, load_ngram
+from charlm.ngram.files.kenlm_model import BINARY_MAGIC, KenLMModel
+from charlm.ngram.files.load import NgramModel, load_ngram
 from charlm.scoring.evaluation import token_scores
 from charlm.scoring.evaluation.mix import mix
 

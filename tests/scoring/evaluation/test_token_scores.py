@@ -14,7 +14,7 @@ from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, ngram_models
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.perplexity.score_streams import WordScores
 
 ARPA = """\

@@ -13,8 +13,8 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.estimation import estimate
+from charlm.ngram.files.arpa_reading import read_arpa
 from charlm.ngram.word_ids import START, words_of
 from charlm.run.stored_weights import load_run
 from charlm.scoring.export.approximation import MOST_READ, PARTS, first_sentences

@@ -9,7 +9,7 @@ import torch
 
 from charlm.errors import DataError
 from charlm.ngram.estimation import estimate
-from charlm.ngram.ngram_set import Closure, context_rows, extended, union
+from charlm.ngram.reshaping.ngram_set import Closure, context_rows, extended, union
 from charlm.ngram.word_ids import END as NGRAM_END
 from charlm.ngram.word_ids import START, words_of
 from charlm.run.stored_weights import load_run

@@ -4,7 +4,7 @@ import pytest
 
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
 from charlm.text.corpus import tokens
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 
 
 def test_without_rules_words_stay() -> None:

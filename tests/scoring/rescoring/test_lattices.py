@@ -10,11 +10,11 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError
-from charlm.nbest.format import Sample
 from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.nbest.reading.format import Sample
 from charlm.nbest.scorers import FunctionScorer
 from charlm.scoring.rescoring.lattices import LatticeLists
-from charlm.scoring.rescoring.score_options import ScoreOptions
+from charlm.scoring.rescoring.options.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
 
 LATTICE = """\

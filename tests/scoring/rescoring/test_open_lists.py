@@ -8,11 +8,11 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError
-from charlm.nbest.fingerprint import Fingerprint
+from charlm.nbest.ranking.weights import Origin, Weights
+from charlm.nbest.references.fingerprint import Fingerprint
 from charlm.nbest.scorers import FunctionScorer
-from charlm.nbest.weights import Origin, Weights
-from charlm.scoring.rescoring.advice import advice_on
-from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.answers.advice import advice_on
+from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
 
 LISTS = "id\ttext\nu\ta b c d e f g h a b c d\nu\ta zz\nv\tzz\nv\th a b\n"  # zz is unknown

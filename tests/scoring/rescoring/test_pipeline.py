@@ -9,15 +9,15 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList, StrippedWords
-from charlm.nbest.recordings import recording_by
-from charlm.nbest.repairs import WORST, Filling
+from charlm.nbest.ranking.weights import Weights
+from charlm.nbest.reading.recordings import recording_by
+from charlm.nbest.reading.repairs import WORST, Filling
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.scorers import FunctionScorer, NgramScorer
-from charlm.nbest.weights import Weights
-from charlm.ngram.load import load_ngram
+from charlm.ngram.files.load import load_ngram
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
 from charlm.scoring.rescoring.pipeline import SAMPLE, Pipeline, RecordingMemory, Rescorer
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 
 ARPA = """\
 \\data\\

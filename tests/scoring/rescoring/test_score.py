@@ -14,7 +14,7 @@ from charlm.nbest.scorer import Words
 from charlm.nbest.scorers import FunctionScorer
 from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import FormIds
 

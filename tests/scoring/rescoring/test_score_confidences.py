@@ -8,8 +8,8 @@ import pytest
 
 import charlm
 from charlm.nbest.hypotheses import Sureness
-from charlm.nbest.weights import Weights, load_weights
-from charlm.scoring.rescoring.result import ScoreResult
+from charlm.nbest.ranking.weights import Weights, load_weights
+from charlm.scoring.rescoring.answers.result import ScoreResult
 
 # Totals by am alone: u 4/7, 2/7, 1/7; v is empty at best, 2/3 against 1/3; w is alone.
 LN2 = math.log(2)

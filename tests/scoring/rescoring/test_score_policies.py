@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.nbest.repairs import ZERO, Filling
+from charlm.nbest.ranking.weights import load_weights
+from charlm.nbest.reading.repairs import ZERO, Filling
 from charlm.nbest.scorer import Words
-from charlm.nbest.weights import load_weights
 
 LISTS = "id\tam\ttext\nu\t-2\ta b\nu\t-2.25\tc\nu\t-2.5\ta b\nv\t-1\td\nv\t-3\td\n"
 

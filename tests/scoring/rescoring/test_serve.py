@@ -9,7 +9,7 @@ import pytest
 
 import charlm
 from charlm.errors import ProcessError
-from charlm.nbest.list_lines import OpenSource
+from charlm.nbest.reading.list_lines import OpenSource
 from charlm.scoring.rescoring.serve import Server
 from charlm.text.io.lines import MIB
 

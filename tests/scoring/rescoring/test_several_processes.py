@@ -12,7 +12,7 @@ import charlm
 from charlm.errors import ConfigError
 from charlm.nbest.scorers import FunctionScorer
 from charlm.scoring.likelihood.prefix_tree import PrefixTree
-from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
 from charlm.scoring.rescoring.several_processes import Worker, divided, divided_scorers
 

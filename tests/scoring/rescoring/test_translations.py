@@ -7,7 +7,7 @@ import sacrebleu
 
 import charlm
 from charlm.errors import CharlmError
-from charlm.scoring.rescoring.advice import advice_on
+from charlm.scoring.rescoring.answers.advice import advice_on
 
 LISTS = {
     "u1": ["the cat sat on the mat .", "a cat was sitting on a mat .", "the mat"],

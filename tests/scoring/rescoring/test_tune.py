@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import charlm
+from charlm.nbest.ranking.weights import load_weights
 from charlm.nbest.scorer import Words
 from charlm.nbest.scorers import FunctionScorer
-from charlm.nbest.weights import load_weights
-from charlm.text.corpus.normalisation import NO_RULES
+from charlm.text.corpus.normalisation.normalisation import NO_RULES
 
 LISTS = "u\t-1\ta b\nu\t-2\ta c\nv\t-3\th\nv\t-1\th g\nw\t-1\tc\nw\t-1\td e\n"
 REFS = "u a c\nv h\nw c\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.nbest.format import Source
+from charlm.nbest.lattices.lattice_files import read_lattices
 from charlm.nbest.lattices.lattice_options import LatticeOptions
-from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.lattices.rescore import rescore_with
-from charlm.scoring.rescoring.result import ScoreResult
+from charlm.nbest.reading.format import Source
+from charlm.scoring.rescoring.answers.result import ScoreResult
 
 
 @pytest.fixture

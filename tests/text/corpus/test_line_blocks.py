@@ -14,7 +14,7 @@ import pytest
 from charlm.errors import DataError
 from charlm.text.corpus import line_blocks
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks, read_range
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.vocabulary.counts import count_file
 from charlm.text.vocabulary.encoding import FormIds, TextEncoder, encode_sentences

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from charlm.text.corpus import ranges
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.ranges import REFUSED
 from charlm.text.vocabulary import counts
 from charlm.text.vocabulary.counts import CountFiles, ProcessCounts

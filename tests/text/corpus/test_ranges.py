@@ -8,7 +8,7 @@ import pytest
 
 from charlm.errors import DataError, ProcessError
 from charlm.text.corpus import ranges
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.ranges import Readers, line_ranges, n_readers
 from charlm.text.io.lines import LONGEST
 from charlm.text.vocabulary.counts import count_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.sentences import (
     blocks,
     corpus_normalisation,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.perplexity.signature import joined_signature, normalisation_name
 
 

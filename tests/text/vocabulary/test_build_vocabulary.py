@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.prepare import prep
+from charlm.text.corpus.normalisation.normalisation import Normalisation
+from charlm.text.corpus.preparation.prepare import prep
 from charlm.text.vocabulary import build_vocabulary
 from charlm.text.vocabulary.build_vocabulary import Coverage, vocab
 from charlm.text.vocabulary.counts import _StoredCounts, count_file

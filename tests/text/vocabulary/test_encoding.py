@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary import encoding

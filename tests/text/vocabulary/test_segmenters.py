@@ -11,7 +11,7 @@ import pytest
 import sentencepiece
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
 from charlm.text.vocabulary.vocabulary import Inventory

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.tokens import END, UNK, is_spelled_unk
 from charlm.text.vocabulary.counts import count_text
 from charlm.text.vocabulary.morphs import MorphModel

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.json_results import JsonResult
-from charlm.options import HOW_READ, Opt, keywords, require_one_stdin, several
+from charlm.interface.json_results import JsonResult
+from charlm.interface.options import HOW_READ, Opt, keywords, require_one_stdin, several
+from charlm.interface.short_repr import ShortRepr
 from charlm.scoring.evaluation.evaluate_options import State
-from charlm.short_repr import ShortRepr
 from charlm.text.io.files import display_name, open_bytes, parse_json
 from charlm.text.io.lines import MIB
 from charlm.text.io.short_names import short_names

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from charlm.nbest.features import Floats
 from charlm.nbest.metrics.resampling import drawn_sums, interval
+from charlm.nbest.ranking.features import Floats
 
 Flags = npt.NDArray[np.bool_]
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.nbest.metrics.resampling import remarks_on_units
-from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import Log10s
+from charlm.ngram.files.arpa_writing import arpa_bytes
 from charlm.ngram.word_ids import END
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions, Split

@@ -7,13 +7,13 @@ text.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from charlm.interface.short_repr import ShortRepr
 from charlm.ngram.source import parse_pruning
 from charlm.notebook import table_html
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.scoring.evaluation.evaluate_options import State
-from charlm.short_repr import ShortRepr
 from charlm.text.corpus.tokens import share
 from charlm.text.perplexity.perplexity import Counts, Perplexity
 from charlm.text.vocabulary.vocabulary import Inventory

@@ -14,15 +14,15 @@ from itertools import chain
 from typing import Literal, get_args
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import keywords
+from charlm.interface.options import keywords
+from charlm.interface.short_repr import ShortRepr
+from charlm.interface.so_far import counted
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Item, Items, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import TokenModel, finite
-from charlm.short_repr import ShortRepr
-from charlm.so_far import counted
-from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.spelling_rules import options_advised
+from charlm.text.corpus.normalisation.normalisation import Normalisation
+from charlm.text.corpus.normalisation.spelling_rules import options_advised
 from charlm.text.corpus.tokens import share, without_marks
 from charlm.text.io.lines import split_words
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
-from charlm.ngram.load import load_ngram
-from charlm.options import require_cpu, several
+from charlm.interface.options import require_cpu, several
+from charlm.ngram.files.load import load_ngram
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.run.which import which_run
 from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions
 from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBits, TokenModel
-from charlm.text.corpus.normalisation import NO_RULES, Normalisation, with_further
+from charlm.text.corpus.normalisation.normalisation import NO_RULES, Normalisation, with_further
 from charlm.text.corpus.tokens import START_WORD
 from charlm.text.io.files import unpacked_name
 from charlm.text.io.short_names import short_names

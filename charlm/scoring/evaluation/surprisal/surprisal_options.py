@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import (
+from charlm.interface.options import (
     Device,
     Encoding,
     Models,
@@ -18,7 +18,7 @@ from charlm.options import (
     several,
 )
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
-from charlm.text.corpus.reading_options import ReadingOptions
+from charlm.text.corpus.normalisation.reading_options import ReadingOptions
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
 PAIR_COLUMNS = "sentence_good,sentence_bad"  # BLiMP's names

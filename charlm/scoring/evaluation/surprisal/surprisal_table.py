@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from charlm.short_repr import ShortRepr
+from charlm.interface.short_repr import ShortRepr
 
 OWN = ("item", "position", "word", "tokens", "known", "length", "count", "zipf", "surprisal")
 MEASURES = (*OWN[3:], "entropy")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.load import NgramModel
+from charlm.ngram.files.load import NgramModel
 from charlm.ngram.ngram_states import NgramSteps
 from charlm.ngram.word_ids import UNK as NGRAM_UNK
 from charlm.ngram.word_ids import mapped

@@ -11,7 +11,8 @@ from functools import partial
 from itertools import chain, islice
 
 from charlm.errors import ConfigError
-from charlm.options import keywords
+from charlm.interface.options import keywords
+from charlm.interface.so_far import counted
 from charlm.scoring.evaluation.surprisal.opened_models import Adapting, OpenedModels, opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
 from charlm.scoring.evaluation.surprisal.surprisal_table import (
@@ -24,8 +25,7 @@ from charlm.scoring.evaluation.surprisal.surprisal_table import (
 from charlm.scoring.evaluation.surprisal.table_items import Items, notes_on_names, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel, finite
 from charlm.scoring.evaluation.surprisal.written_words import WordSplitter, WrittenSentence
-from charlm.so_far import counted
-from charlm.text.corpus.spelling_rules import options_advised
+from charlm.text.corpus.normalisation.spelling_rules import options_advised
 from charlm.text.corpus.tokens import END, UNK, share, shown_counts
 from charlm.text.vocabulary.vocabulary import Inventory
 

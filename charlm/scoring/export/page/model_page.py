@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import load_info
 from charlm.run.onnx_model import OnnxModel, Vectors

@@ -6,7 +6,7 @@ digits of every script by themselves.
 
 from typing import Any
 
-from charlm.text.corpus.normalisation import (
+from charlm.text.corpus.normalisation.normalisation import (
     CLITIC,
     DOTTED,
     HYPHEN_WITHIN,

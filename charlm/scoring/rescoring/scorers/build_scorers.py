@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
+from charlm.interface.options import require_cpu
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
+from charlm.nbest.ranking.weights import Origin, load_weights
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import MixedScorer, NgramScorer, SameWords
-from charlm.nbest.weights import Origin, load_weights
-from charlm.ngram.load import load_ngram
-from charlm.options import require_cpu
+from charlm.ngram.files.load import load_ngram
 from charlm.run.exported_folder import is_exported
 from charlm.run.folder import learned_unnormalised, load_info
 from charlm.run.onnx_model import OnnxModel, require_no_torch
@@ -27,11 +27,11 @@ from charlm.runtime import pick_device, pick_precision
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights
 from charlm.scoring.rescoring.hypothesis_text import Known
-from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
-from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.normalisation import Normalisation, with_further
+from charlm.text.corpus.normalisation.hashed_text import ReadText
+from charlm.text.corpus.normalisation.normalisation import Normalisation, with_further
 from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import MIB, TEXT

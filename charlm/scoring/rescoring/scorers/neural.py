@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from charlm.json_results import JsonResult
+from charlm.interface.json_results import JsonResult
 from charlm.model.contract import State
 from charlm.model.forms import bounded_slices
 from charlm.nbest.scorer import WordLogProbs, Words
@@ -21,7 +21,7 @@ from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.prefix_tree import Places, PrefixTree
 from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Walker
-from charlm.scoring.rescoring.neural_histories import NeuralHistories
+from charlm.scoring.rescoring.scorers.neural_histories import NeuralHistories
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import Ids
 

@@ -6,9 +6,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from charlm.nbest.features import Floats
 from charlm.nbest.metrics import resampling
 from charlm.nbest.metrics.error_rates import Ints
+from charlm.nbest.ranking.features import Floats
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 
 

@@ -15,7 +15,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram import source
 from charlm.ngram.baseline import ngram_baseline
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 Compare = Callable[..., Any]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
 from charlm.scoring.evaluation.evaluate import evaluate

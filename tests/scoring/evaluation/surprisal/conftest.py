@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from charlm.scoring.evaluation.surprisal.opened_models import OpenedModels
 from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from charlm.errors import DataError
 from charlm.scoring.evaluation.surprisal.written_words import WordSplitter
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.io.lines import split_words
 
 CUTTING = Normalisation(lower=True, unicode="NFKC", tokenise="simple", numbers=True)

@@ -19,7 +19,7 @@ from charlm.run.folder import MODEL, RUN, VOCABULARY
 from charlm.run.onnx_model import OnnxModel
 from charlm.scoring.export.page.page_weights import page_weights
 from charlm.scoring.export.page.text_rules import text_rules
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import load_inventory
 

@@ -8,13 +8,13 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.fingerprint import Fingerprint
+from charlm.nbest.ranking.weights import Origin, Weights
+from charlm.nbest.references.fingerprint import Fingerprint
 from charlm.nbest.scorers import FunctionScorer
-from charlm.nbest.weights import Origin, Weights
-from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
+from charlm.scoring.rescoring.options.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation.normalisation import Normalisation
 
 OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
 ARPA = "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.5\t</s>\n-0.25\ta\n\n\\end\\\n"

@@ -1,0 +1,1 @@
+"""How results look on a terminal and in a pipe."""

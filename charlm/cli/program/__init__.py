@@ -1,0 +1,1 @@
+"""What every command runs in: its options, errors, signals, wrong names."""

@@ -1,0 +1,1 @@
+"""What vectors are asked besides neighbours."""

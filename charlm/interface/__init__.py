@@ -1,0 +1,1 @@
+"""What all commands and functions share: options, checks of arguments, how results are told."""

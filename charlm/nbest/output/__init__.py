@@ -1,0 +1,1 @@
+"""Lists, and what was found in them, written."""

@@ -1,0 +1,1 @@
+"""Features times weights, and how sure the totals are."""

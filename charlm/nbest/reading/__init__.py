@@ -1,0 +1,1 @@
+"""What formats have in common: the contract, lines, policies, templates."""

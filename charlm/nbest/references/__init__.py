@@ -1,0 +1,1 @@
+"""What was really said, and how it differs from what lists hold."""

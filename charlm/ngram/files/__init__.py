@@ -1,0 +1,1 @@
+"""Models in files: ARPA, and KenLM's binaries."""

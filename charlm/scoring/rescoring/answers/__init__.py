@@ -1,0 +1,1 @@
+"""What is told of a rescoring: its result, why, and advice."""

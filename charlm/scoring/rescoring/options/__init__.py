@@ -1,0 +1,1 @@
+"""The options of `charlm score`, `tune` and `serve`."""

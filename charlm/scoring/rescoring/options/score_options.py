@@ -1,0 +1,154 @@
+"""The options of `charlm score` beyond those of all rescoring, and the layout of its output."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from charlm.errors import ConfigError
+from charlm.interface.options import OnStage, Opt, several
+from charlm.nbest.reading.format import SAME_FORMAT
+from charlm.scoring.rescoring.options.rescoring_options import (
+    REFERENCES,
+    ListOptions,
+    OutputOptions,
+    check_references,
+)
+from charlm.text.io.paths import require_place
+
+Write = Literal[
+    "scored",
+    "ranked",
+    "nbest",
+    "confidences",
+    "word-scores",
+    "kaldi",
+    "trn",
+    "text",
+    "tsv",
+    "jsonl",
+    "none",
+]
+
+
+@dataclass(frozen=True)
+class ScoreOptions(OutputOptions, ListOptions):
+    """Which lists are scored, with which weights, and what is written."""
+
+    lists: Annotated[
+        str | Path | None,
+        Opt(
+            "N-best lists, lattices, or sentences: a file, a folder where the format is one, or - "
+            "for standard input.",
+            metavar="LIST",
+            is_argument=True,
+        ),
+    ] = None
+    _: KW_ONLY
+    out: Annotated[
+        str | Path | Callable[[str], object] | None,
+        Opt(
+            "Where the lists go: a file, a folder/, or - for standard output, which the command "
+            "line takes if not given. Python also takes a function of text, and writes nothing if "
+            "not given.",
+            metavar="PATH",
+            cli_type=str | None,
+        ),
+    ] = None
+    write: Annotated[
+        Write,
+        Opt(
+            "What is written. scored: the lists with one more score, lattices with new ones. "
+            "ranked: the same, best hypotheses first. nbest: JSON lines with all features, "
+            "totals and posteriors (the softmax of the totals over a list), whatever the format "
+            "was. confidences: a table of the best hypotheses' words, each with the sum of the "
+            "posteriors of all hypotheses that have it there too, less where tune found such words "
+            "to be wrong. word-scores: ln P of each word that the model read and of the sentence "
+            "end, as Kaldi's rnnlm-sentence-probs. kaldi, trn, text, tsv, jsonl: the best "
+            "hypotheses alone, in that layout. none: no lists."
+        ),
+    ] = "scored"
+    on_stage: OnStage = None
+    refs: Annotated[str | Path | Sequence[str | Path] | None, REFERENCES] = None
+    explain: Annotated[
+        str | None,
+        Opt(
+            "Explain why hypothesis A of list UTT beats B; if not given, why the best beats the "
+            "first.",
+            metavar="UTT[:A,B]",
+        ),
+    ] = None
+    line_buffered: Annotated[
+        bool,
+        Opt(
+            "Answer each list as soon as it has been read, for interactive pipes; give --format as "
+            "well: to recognise it takes the first 64 KiB, or all of a shorter input.",
+            "Output",
+        ),
+    ] = False
+    allow_test_tuning: Annotated[
+        bool, Opt("Report the error rate even on lists that the weights were tuned on.", "Output")
+    ] = False
+
+    @property
+    def keeps_order(self) -> bool:
+        return self.layout in ("scored", "word-scores", "none") and self.explain is None
+
+    @property
+    def goes_to_folder(self) -> bool:
+        """Whether the output is a folder: it ends in a slash, is one, or the lists are one."""
+        if not isinstance(self.out, str | Path):
+            return False
+        if Path(self.out).exists() and not str(self.out).endswith("/"):
+            return Path(self.out).is_dir()
+        lists = "-" if self.lists is None else self.lists
+        is_one = self.layout in SAME_FORMAT and str(lists) != "-" and Path(lists).is_dir()
+        return is_one or str(self.out).endswith("/")
+
+    def check(self) -> None:
+        if self.lists is None:
+            raise ConfigError("found no LIST; expected lists to score; name a file")
+        has_more = self.has_models or self.weights or self.weight or self.refs or self.explain
+        if self.layout == "scored" and not has_more:
+            raise ConfigError(
+                "found neither --model nor --lm, and no weights or --refs; expected a model that "
+                "scores the list, or weights of its own features; name one"
+            )
+        if self.layout == "word-scores" and not self.has_models:
+            raise ConfigError(
+                "--write word-scores: found neither --model nor --lm; expected a model that scores "
+                "the words; name one"
+            )
+        check_references(several(self.refs), metric=self.metric)
+        if self.metric != "wer" and not self.refs:
+            raise ConfigError(
+                f"--metric {self.metric}: found no references to measure it against; "
+                "expected --refs FILE; drop it"
+            )
+        if self.recordings and self.context == self.adapt == "none" and not self.refs:
+            raise ConfigError(
+                f"--recordings {self.recordings!r:.60}: each list is on its own; expected "
+                "--context previous, --adapt or --refs beside it; give one, or drop --recordings"
+            )
+        if self.write == "none" and self.out is not None and not callable(self.out):
+            raise ConfigError(f"--out {self.out}: --write none writes no list; drop one of them")
+        if self.explain is not None and self.dedup == "sum":
+            raise ConfigError(
+                "--explain --dedup sum: two hypotheses are explained, and sums are of more; "
+                "expected --dedup max or none"
+            )
+        self.require_use()
+        self._check_place(self.lists)
+
+    def _check_place(self, lists: str | Path) -> None:
+        if not isinstance(self.out, str | Path):
+            return
+        if not self.goes_to_folder:
+            require_place(self.out, option="--out")
+        elif Path(lists).is_file():
+            target = (Path(self.out) / Path(lists).name).resolve()
+            for each in (lists, *several(self.refs), self.weights, *self.inputs):
+                if isinstance(each, str | Path) and Path(each).resolve() == target:
+                    raise ConfigError(
+                        f"--out {self.out}: {each} would be overwritten; expected another folder"
+                    )

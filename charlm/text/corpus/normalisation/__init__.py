@@ -1,0 +1,1 @@
+"""How a text is read: case, Unicode, words, marks; what is odd about them."""

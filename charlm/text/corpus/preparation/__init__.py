@@ -1,0 +1,1 @@
+"""`charlm prep`: raw text becomes a corpus directory."""

@@ -1,0 +1,1 @@
+"""Options become a plan, which is checked before anything is trained."""

@@ -115,7 +115,7 @@ def test_the_same_words_together_are_told_with_how_they_count() -> None:
         )
         if line.startswith("texts")
     ]
-    told = "texts that their list had before: 1, scored once"
+    told = "texts that their list had before: 1"  # and no model scored them
     assert found == [
         told,
         f"{told}, ranked by the sum over them",

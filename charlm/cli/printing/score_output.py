@@ -111,7 +111,8 @@ def _read(result: "RescoringResult") -> Iterator[str]:
             f"{examples}"
         )
     if counts.n_empty:
-        yield f"empty hypotheses: {counts.n_empty}, scored as the end of a sentence"
+        scored = ", scored as the end of a sentence" if result.scorers else ""
+        yield f"empty hypotheses: {counts.n_empty}{scored}"
 
 
 def _text_rules(result: "RescoringResult") -> Iterator[str]:
@@ -163,7 +164,8 @@ def _lists(result: "ScoreResult | ServeResult") -> Iterator[str]:
             "sum": ", ranked by the sum over them",
             "max": ", ranked by the best of them",
         }[result.dedup]
-        yield f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
+        scored = ", scored once" if result.scorers else ""
+        yield f"texts that their list had before: {counts.n_duplicates}{scored}{together}"
     if result.sharing is not None:
         yield f"sharing: {result.sharing:.2f} tokens a prefix"
     yield f"another hypothesis is the best one now: {output.counted(counts.n_moved, 'list')}"

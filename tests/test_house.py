@@ -52,8 +52,13 @@ FLOORS = [
 TORCHLESS = {*FLOORS[: FLOORS.index("processes")], "cli"}
 ROOMS = {  # in the order in which data goes through them
     "text": ("io", "corpus", "vocabulary", "perplexity"),
+    "ngram": ("files", "reshaping"),
+    "nbest": (
+        *("reading", "formats", "lattices", "references", "ranking", "output", "metrics", "tuning"),
+    ),
     "scoring": ("likelihood", "adaptation", "evaluation", "rescoring", "decoding", "export"),
-    "training": ("recipe", "loop"),
+    "training": ("recipe", "loop", "planning"),
+    "cli": ("printing", "program"),
 }
 TOP_LEVEL = {"pyproject.toml", "README.md", "charlm", "tests", "recipes", "LICENSE"}
 MOST_ENTRIES = 12

@@ -113,10 +113,11 @@ def test_a_type_checker_knows_the_keywords_and_their_types(tmp_path: Path) -> No
         toy(metric="ter")
         """
     package = tmp_path / "charlm"  # the whole one would be checked, too, for minutes
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for name in ("options.py", "errors.py"):
-        shutil.copy(Path(charlm.__path__[0], name), package)
+    for folder in (package, package / "interface"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    for name in ("interface/options.py", "errors.py"):
+        shutil.copy(Path(charlm.__path__[0], name), package / name)
     program = tmp_path / "calls.py"
     program.write_text(
         "from dataclasses import KW_ONLY, dataclass\nfrom typing import Annotated, Literal\n"

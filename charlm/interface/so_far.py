@@ -21,9 +21,22 @@ def counted(
 
     What works through several together then tells of all of them, not of the first that comes out.
     """
-    due = clock() + FIRST
+    is_due = now_and_then(clock)
     for number, each in enumerate(items, 1):
         yield each
-        if tell is not None and clock() >= due:
+        if tell is not None and is_due():
             tell(f"{stage}: {number:,} {unit}{'' if number == 1 else 's'} so far")
-            due = clock() + NEXT
+
+
+def now_and_then(clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
+    """Whether, when it is asked, it is time for a message."""
+    due = clock() + FIRST
+
+    def is_due() -> bool:
+        nonlocal due
+        if clock() < due:
+            return False
+        due = clock() + NEXT
+        return True
+
+    return is_due

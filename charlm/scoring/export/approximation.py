@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from charlm.interface.so_far import now_and_then
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_counts import Keys, Rows
@@ -102,13 +103,11 @@ class Approximator:
             self._options.on_stage(text)
 
     def _progress(self, done: str, n_all: int) -> Callable[[int], None]:
-        """A callback that reports, at each tenth, how many tokens are done."""
-        began, told = time.perf_counter(), 0
+        """A callback that reports, now and then, how many tokens are done."""
+        began, is_due = time.perf_counter(), now_and_then()
 
         def progress(n_tokens: int) -> None:
-            nonlocal told
-            if n_tokens * 10 // n_all > told:
-                told = n_tokens * 10 // n_all
+            if is_due():
                 speed = n_tokens / (time.perf_counter() - began)
                 self._tell(f"{done}: {n_tokens:,} of {n_all:,} tokens, {speed:,.0f} a second")
 

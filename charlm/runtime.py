@@ -11,12 +11,13 @@ make them in TF32; results reported as fp32 must be neither.
 """
 
 import ctypes
+import math
 import os
 import platform
 import re
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -53,11 +54,64 @@ def prepare_torch() -> None:
     3,844 and 3,958 without. What would let libraries round fp32 is removed: --precision says that.
     """
     os.environ.setdefault("MKL_CBWR", "AUTO")
+    if limit := limit_of_cores():
+        os.environ.setdefault("OMP_NUM_THREADS", str(limit))
     for name in ROUNDING:
         os.environ.pop(name, None)
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
     _let_forks_compute()
+
+
+@cache
+def n_cores() -> int:
+    """How many cores this process may use: of the machine, and of its container's time."""
+    return limit_of_cores() or _n_cores_there()
+
+
+@cache
+def limit_of_cores(root: Path = Path("/")) -> int | None:
+    """The cores that a limit of CPU time is worth; None if it is no limit here.
+
+    Containers have such limits (`docker run --cpus`, Kubernetes), and show all cores of the
+    machine. Threads for all of these use up the time at once and wait for each other: with the time
+    of one core char-small trained at 2,129 tokens/s with one thread, at 1,702 with 2, 517 with 8
+    and 221 with 32.
+    """
+    least = min(_limits(root), default=math.inf)
+    return max(1, math.ceil(least)) if least < _n_cores_there() else None
+
+
+def _n_cores_there() -> int:
+    if hasattr(os, "sched_getaffinity"):  # what this process may use, on Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _limits(root: Path) -> Iterator[float]:
+    """The limits of the process's control groups and those around them, in cores."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):  # none are named: version 2
+            continue
+        mount = root / "sys/fs/cgroup" / controllers
+        group = mount / path.lstrip("/")
+        for folder in (group, *group.parents):
+            if folder.is_relative_to(mount):
+                yield from _limit_in(folder)
+
+
+def _limit_in(folder: Path) -> Iterator[float]:
+    """The limit of one group: time a period, of version 2 or 1."""
+    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+        with suppress(OSError, ValueError):  # the other version's; "max" is no number
+            time, period = map(int, " ".join((folder / name).read_text() for name in names).split())
+            if time > 0:  # -1: none
+                yield time / period
 
 
 @cache

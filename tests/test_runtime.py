@@ -16,6 +16,7 @@ from charlm import runtime
 from charlm.errors import ConfigError
 from charlm.runtime import (
     autocast,
+    limit_of_cores,
     pick_device,
     pick_precision,
     set_threads,
@@ -256,6 +257,66 @@ def test_a_call_does_not_round_what_is_called_fp32_though_the_caller_lets_torch(
         assert seen() == before
     finally:
         torch.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limit"),
+    [
+        ("0::/\n", {"cpu.max": "150000 100000"}, 2),  # `docker run --cpus 1.5`
+        ("0::/\n", {"cpu.max": "20000 100000"}, 1),
+        ("0::/\n", {"cpu.max": "max 100000"}, None),
+        ("0::/\n", {}, None),
+        ("0::/a/b\n", {"a/cpu.max": "200000 100000", "a/b/cpu.max": "max 100000"}, 2),
+        ("0::/../x\n", {"cpu.max": "300000 100000"}, 3),  # the mount is of another group
+        ("0::/\n", {"cpu.max": "99999900000 100000"}, None),  # more than there is
+        (
+            "5:cpuset:/\n4:cpu,cpuacct:/docker/c\n1:name=systemd:/a:b\n0::/\n",
+            {
+                "cpu,cpuacct/cpu.cfs_quota_us": "100000\n",
+                "cpu,cpuacct/cpu.cfs_period_us": "50000\n",
+                "cpuset/cpu.max": "1 100000",
+            },
+            2,
+        ),
+        (
+            "4:cpu,cpuacct:/\n",
+            {
+                "cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+                "cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            },
+            None,
+        ),
+        (None, {}, None),
+    ],
+)
+def test_a_containers_limit_of_time_counts_as_cores(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    groups: str | None,
+    files: dict[str, str],
+    limit: int | None,
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    if groups is not None:
+        (tmp_path / "proc/self").mkdir(parents=True)
+        (tmp_path / "proc/self/cgroup").write_text(groups)
+    for name, text in files.items():
+        path = tmp_path / "sys/fs/cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert limit_of_cores(tmp_path) == limit
+
+
+@pytest.mark.parametrize(("said", "used"), [(None, "3"), ("5", "5")])
+def test_a_limit_of_time_sets_the_threads_unless_the_environment_does(
+    monkeypatch: pytest.MonkeyPatch, said: str | None, used: str
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", said or "")
+    if said is None:
+        monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setattr(runtime, "limit_of_cores", lambda: 3)
+    runtime.prepare_torch()
+    assert os.environ["OMP_NUM_THREADS"] == used
 
 
 def test_old_glibcs_keep_freed_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:

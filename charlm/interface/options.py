@@ -338,7 +338,13 @@ Precision = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, most=MAX_THREADS),
+    Opt(
+        "Number of CPU threads; if not given, one a core that it may use (a container may limit "
+        "them).",
+        "Machine",
+        least=1,
+        most=MAX_THREADS,
+    ),
 ]
 Gpus = Annotated[
     str | None,

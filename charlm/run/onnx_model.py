@@ -19,6 +19,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.interface.options import as_names, beyond_cpu
 from charlm.run.exported_folder import ENCODE, STEP, load_exported
 from charlm.run.folder import EXPORT, learned_single_sentences
+from charlm.runtime import limit_of_cores
 from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.io.files import name_in_utf8
 from charlm.text.vocabulary.encoding import Ids
@@ -211,8 +212,7 @@ def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
     runtime = require_onnxruntime()
     options = runtime.SessionOptions()
     options.log_severity_level = 3  # errors only; the warnings are about optimisations
-    if threads is not None:
-        options.intra_op_num_threads = threads
+    options.intra_op_num_threads = threads or limit_of_cores() or 0  # 0: one for each core
     try:
         with name_in_utf8(path) as name:
             return runtime.InferenceSession(

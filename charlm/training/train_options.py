@@ -172,7 +172,8 @@ class TrainOptions:
     threads: Annotated[
         int | None,
         Opt(
-            "Number of CPU threads; if not given, all cores, or with --resume as many as before.",
+            "Number of CPU threads; if not given, one a core that it may use (a container may "
+            "limit them), or with --resume as many as before.",
             "Machine",
             least=1,
             most=MAX_THREADS,

@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from typing import IO, Any, NoReturn, cast
 
 from charlm.errors import DataError, ProcessError
+from charlm.runtime import n_cores
 from charlm.text.corpus.line_blocks import read_range
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.io.files import display_name, is_compressed
@@ -46,13 +47,7 @@ def n_readers(path: str | Path, *, threads: int | None = None) -> int:
     size = Path(path).stat().st_size if str(path) != "-" and Path(path).is_file() else 0
     if size < LEAST_BYTES or is_compressed(path):
         return 1
-    return min(threads or _n_cores(), -(-size // RANGE_BYTES), MOST_READERS)
-
-
-def _n_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # what this process may use, on Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return min(threads or n_cores(), -(-size // RANGE_BYTES), MOST_READERS)
 
 
 def line_ranges(path: str | Path) -> Iterator[Range]:

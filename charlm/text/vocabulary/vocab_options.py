@@ -65,7 +65,7 @@ class VocabOptions:
     threads: Annotated[
         int | None,
         Opt(
-            "Number of processes that count a text of 50 MB or more; all cores if not given.",
+            "Number of processes that count a text of 50 MB or more; one a core if not given.",
             "Machine",
             least=1,
         ),

@@ -9,15 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font
+    from matplotlib.typing import RcKeyType
 
 JOINERS = "\u200c\u200d"  # invisible, but part of the spelling in Persian and Hindi
 LONGEST_TITLE = 80  # characters; a longer title does not fit in the picture
 OF_BOXES = ("Last Resort", "LastResort", "Adobe Blank")  # claim to have every letter, show none
 BEST = "Noto Sans"  # preferred among fonts that have a letter; it has a font for each script
+# What a user's matplotlibrc says for papers: LaTeX, if there is one, would read names as its own.
+WITHOUT_TEX: "dict[RcKeyType, Any]" = {"text.usetex": False}
 WEIGHTS = (400, 500)  # regular and medium; some Chinese fonts have only medium
 
 
@@ -51,7 +54,7 @@ def fonts_for(texts: Iterable[str]) -> Iterator[str]:
         if found := {c for c in lacking if font.get_char_index(ord(c))}:
             families.append(family)
             lacking -= found
-    with rc_context({"font.family": families}):
+    with rc_context({"font.family": families, **WITHOUT_TEX}):
         yield "".join(sorted(lacking))
 
 

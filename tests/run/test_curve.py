@@ -30,6 +30,16 @@ def test_a_curve_is_a_whole_picture_with_both_lines(tmp_path: Path, n_epochs: in
         assert (abs(picture - to_rgb(colour)).max(axis=-1) < 0.02).sum() > 20 * (n_epochs - 1)
 
 
+def test_a_curve_is_drawn_without_latex_whatever_the_users_matplotlibrc_says(
+    tmp_path: Path,
+) -> None:
+    from matplotlib import rc_context
+
+    with rc_context({"text.usetex": True}):
+        save_curve(records((400.0, 300.0)), tmp_path / "curve.png", title="a_b")
+    assert (tmp_path / "curve.png").exists()
+
+
 @pytest.fixture
 def drawn_figure(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The figures that were written."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
-from charlm.run.fonts import drawable
+from charlm.run.fonts import WITHOUT_TEX, drawable
 from charlm.text.io.files import write_bytes
 from charlm.text.io.table_lines import quoted_field
 
@@ -141,7 +141,7 @@ def save(drawn: Drawn, path: str | Path) -> None:
     buffer = io.BytesIO()
     # Without a date and with fixed names inside, equal pictures are equal files.
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-    with matplotlib.rc_context({"svg.hashsalt": "charlm"}):
+    with matplotlib.rc_context({"svg.hashsalt": "charlm", **WITHOUT_TEX}):
         drawn.figure.savefig(buffer, format=suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
     write_bytes(path, buffer.getvalue(), through_links=True)
 

@@ -28,6 +28,7 @@ from charlm.insight.pictures.canvas import (
 )
 from charlm.insight.pictures.subject import Subject
 from charlm.run.curve import TRAINING
+from charlm.run.fonts import WITHOUT_TEX
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,10 +52,12 @@ NUMBER = re.compile(r"-?\d+\.\d+")
 
 def charts_of(subject: Subject, sections: Container[str]) -> str:
     """The charts of the sections that have one, as templates that the script inserts."""
+    import matplotlib
+
     named = [name for name in CHARTS if name in sections]
-    return "\n".join(
-        f'<template id="chart-{name}">{"".join(_chart(name, subject))}</template>' for name in named
-    )
+    with matplotlib.rc_context(WITHOUT_TEX):
+        charts = [(name, "".join(_chart(name, subject))) for name in named]
+    return "\n".join(f'<template id="chart-{name}">{svg}</template>' for name, svg in charts)
 
 
 def _chart(name: str, subject: Subject) -> Iterable[str]:

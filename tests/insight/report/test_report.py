@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib import rc_context
 
 import charlm
 from charlm.errors import ConfigError, DataError
@@ -341,3 +342,12 @@ def test_a_text_that_is_not_there_stops_everything(
     with pytest.raises(DataError, match=r"nowhere: no such folder; expected one that holds"):
         charlm.report(run, data=tmp_path / "nowhere", **given, **CPU)
     assert not (tmp_path / "a.html").exists()
+
+
+def test_pages_and_pictures_need_no_latex_whatever_the_users_matplotlibrc_says(
+    run: Path, tmp_path: Path
+) -> None:
+    page, pictures = tmp_path / "page.html", tmp_path / "pictures"
+    with rc_context({"text.usetex": True}):
+        written = charlm.report(run, out=page, pictures=pictures, device="cpu", threads=1)
+    assert {page, pictures / "curves.svg"} <= {*written.files}

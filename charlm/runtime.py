@@ -17,7 +17,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -206,6 +206,21 @@ def own_modes() -> AbstractContextManager[object]:
             stack.callback(setattr, part, "fp32_precision", part.fp32_precision)
             part.fp32_precision = "ieee"
     return stack
+
+
+@contextmanager
+def without_cudnn() -> Iterator[None]:
+    """Computing without cuDNN, which has no gradients of a recurrence in evaluation mode.
+
+    `torch.backends.cudnn.flags` reads `allow_tf32`, and ends in an error where the caller has set
+    the precision of fp32 by torch's newer names.
+    """
+    cudnn = sys.modules["torch"].backends.cudnn
+    before, cudnn.enabled = cudnn.enabled, False
+    try:
+        yield
+    finally:
+        cudnn.enabled = before
 
 
 def pick_device(name: str) -> "torch.device":

@@ -259,6 +259,17 @@ def test_a_call_does_not_round_what_is_called_fp32_though_the_caller_lets_torch(
         torch.set_float32_matmul_precision("highest")
 
 
+def test_cudnn_is_turned_off_for_a_while_whatever_precision_the_caller_set() -> None:
+    torch.backends.fp32_precision = "tf32"
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        with runtime.without_cudnn():
+            assert not torch.backends.cudnn.enabled
+        assert torch.backends.cudnn.enabled
+    finally:
+        torch.backends.fp32_precision = "none"
+
+
 @pytest.mark.parametrize(
     ("groups", "files", "limit"),
     [

@@ -17,6 +17,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import State, detached
 from charlm.model.language_model import LanguageModel
 from charlm.run.stored_weights import LoadedRun
+from charlm.runtime import without_cudnn
 from charlm.scoring.adaptation.adapt_options import Adapt, Rates, shown_rates
 from charlm.scoring.adaptation.dynamic import DynamicWeights
 from charlm.scoring.adaptation.mean_squares import MeanSquaredGradients
@@ -134,8 +135,7 @@ class AdaptiveReader:
     ) -> tuple[Tensor, State]:
         model, device = self.model, next(self.model.parameters()).device
         words = torch.from_numpy(as_words(targets[:, 0], self.inventory.n_words)).to(device)
-        # cuDNN computes no gradients of a recurrence in evaluation mode.
-        plain = torch.backends.cudnn.flags(enabled=False) if self.weights else nullcontext()
+        plain = without_cudnn() if self.weights else nullcontext()
         with torch.set_grad_enabled(self.weights is not None), plain:
             h_TBH, state = model.context(self.vectors_of(inputs, spellings), state)
             h_NH = h_TBH.flatten(0, 1)

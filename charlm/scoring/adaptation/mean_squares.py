@@ -16,6 +16,7 @@ from torch import Tensor
 from charlm.errors import DataError
 from charlm.model.contract import detached
 from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
+from charlm.runtime import without_cudnn
 from charlm.scoring.likelihood.nll import ChunkVectors
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.io.files import sha256_of
@@ -104,7 +105,7 @@ def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
     for first in firsts:
         inputs, targets = streams.chunk(first, first + STEPS)
         words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words)).to(vectors.device)
-        with torch.backends.cudnn.flags(enabled=False):  # cuDNN has no gradients in evaluation
+        with without_cudnn():
             x_TBE = vectors.of(inputs, encoder.spellings)
             nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB, state=detached(state))
             loss = nll_TB.sum() / (words_TB >= 0).sum()

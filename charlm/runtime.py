@@ -185,11 +185,14 @@ def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def own_modes() -> AbstractContextManager[object]:
-    """Computing as if the caller had set no modes of torch's: products of fp32 are not rounded.
+    """Computing as if the caller had set no modes: NumPy raises nothing, no fp32 is rounded.
 
     What a model keeps from one call to the next must not depend on the modes of the first.
     """
     torch, stack = sys.modules.get("torch"), ExitStack()
+    numpy: Any = sys.modules.get("numpy")
+    if hasattr(numpy, "errstate"):
+        stack.enter_context(numpy.errstate(all="warn", under="ignore"))
     if torch is None or not hasattr(torch, "compile"):  # not yet: another thread is importing it
         return stack
     if torch.get_default_device().type != "cpu":

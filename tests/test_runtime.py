@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -257,6 +258,13 @@ def test_a_call_does_not_round_what_is_called_fp32_though_the_caller_lets_torch(
         assert seen() == before
     finally:
         torch.set_float32_matmul_precision("highest")
+
+
+def test_numpy_does_not_end_a_call_in_an_error_where_the_caller_wants_it_to() -> None:
+    with np.errstate(all="raise"):
+        with runtime.own_modes():
+            assert np.exp(np.float64(-1e3)) == 0
+        assert set(np.geterr().values()) == {"raise"}
 
 
 def test_cudnn_is_turned_off_for_a_while_whatever_precision_the_caller_set() -> None:

@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from charlm.errors import ConfigError
@@ -121,6 +122,7 @@ def _let_forks_compute() -> None:
 
 def _use_one_thread() -> None:
     """In a forked child: OpenMP's threads exist only in the parent, and waiting would never end."""
+    _full_precision.cache_clear()  # its lock may be held by a thread of the parent
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
@@ -184,7 +186,7 @@ def with_own_threads(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def own_modes() -> AbstractContextManager[object]:
+def own_modes() -> ExitStack:
     """Computing as if the caller had set no modes: NumPy raises nothing, no fp32 is rounded.
 
     What a model keeps from one call to the next must not depend on the modes of the first.
@@ -195,6 +197,7 @@ def own_modes() -> AbstractContextManager[object]:
         stack.enter_context(numpy.errstate(all="warn", under="ignore"))
     if torch is None or not hasattr(torch, "compile"):  # not yet: another thread is importing it
         return stack
+    stack.enter_context(_full_precision())
     if torch.get_default_device().type != "cpu":
         stack.enter_context(torch.device("cpu"))
     if torch.is_inference_mode_enabled():
@@ -203,12 +206,51 @@ def own_modes() -> AbstractContextManager[object]:
     for kind in ("cpu", "cuda"):
         if torch.is_autocast_enabled(kind):
             stack.enter_context(torch.autocast(kind, enabled=False))
-    onednn = torch.backends.mkldnn
-    for part in (torch.backends.cuda.matmul, onednn.matmul, onednn.conv, onednn.rnn):
-        if part.fp32_precision not in FULL:  # as torch.set_float32_matmul_precision("high") sets it
-            stack.callback(setattr, part, "fp32_precision", part.fp32_precision)
-            part.fp32_precision = "ieee"
     return stack
+
+
+class FullPrecision:
+    """Products of fp32 are not rounded while any thread is in here.
+
+    torch has these settings once for all threads, so only the last to leave gives them back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_inside = 0
+        self._before: list[tuple[Any, str]] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._n_inside += 1
+            for part in _rounding_parts():
+                if (before := part.fp32_precision) not in FULL:  # cuDNN's default, for one
+                    self._before.append((part, before))
+                    part.fp32_precision = "ieee"
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            while self._before and not self._n_inside:
+                part, before = self._before.pop()
+                part.fp32_precision = "none"  # as all parts, if the caller set it for all
+                if part.fp32_precision != before:
+                    part.fp32_precision = before
+
+
+@cache
+def _full_precision() -> FullPrecision:
+    return FullPrecision()
+
+
+def _rounding_parts() -> tuple[Any, ...]:
+    """The parts of torch that round the products of fp32 if they are told to."""
+    backends = sys.modules["torch"].backends
+    onednn, cudnn = backends.mkldnn, backends.cudnn
+    on_cpu = (onednn.matmul, onednn.conv, onednn.rnn)
+    if not backends.cuda.is_built():
+        return on_cpu
+    return (*on_cpu, backends.cuda.matmul, cudnn.conv, cudnn.rnn)
 
 
 @contextmanager
@@ -234,8 +276,11 @@ def pick_device(name: str) -> "torch.device":
     """
     import torch
 
-    # cuDNN's LSTM rounds to TF32 by default; results reported as fp32 must be fp32.
-    torch.backends.cudnn.allow_tf32 = False
+    # cuDNN's LSTM rounds to TF32 by default; results reported as fp32 must be fp32. Functions that
+    # a Python program calls are in `own_modes`, which gives the program its setting back.
+    cudnn: Any = torch.backends.cudnn
+    if cudnn.conv.fp32_precision not in FULL:
+        cudnn.allow_tf32 = False
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if not DEVICE.fullmatch(name):  # torch accepts cuda:99999 and turns its index into -97

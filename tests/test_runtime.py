@@ -4,7 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +26,12 @@ from charlm.runtime import (
 )
 
 CPU = torch.device("cpu")
-PARTS = (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul)  # that round fp32 if told to
+PARTS = (  # that round fp32 if told to
+    torch.backends.cuda.matmul,
+    torch.backends.mkldnn.matmul,
+    torch.backends.cudnn.conv,
+    torch.backends.cudnn.rnn,
+)
 
 
 @pytest.fixture
@@ -244,20 +249,72 @@ def test_no_variable_lets_a_library_round_what_is_called_fp32(
     assert os.environ.keys().isdisjoint(runtime.ROUNDING)
 
 
-@pytest.mark.parametrize("said", ["high", "medium"])
-def test_a_call_does_not_round_what_is_called_fp32_though_the_caller_lets_torch(said: str) -> None:
-    def seen() -> list[str]:
-        return [torch.get_float32_matmul_precision(), *(part.fp32_precision for part in PARTS)]
+def say_nothing_of_precision() -> None:
+    torch.backends.fp32_precision = "none"
+    torch.backends.cudnn.allow_tf32 = True
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cuda.matmul.fp32_precision = "none"
+    torch.backends.mkldnn.matmul.fp32_precision = "none"
 
+
+@pytest.fixture
+def torch_for_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Torch as on a machine with a GPU, with its defaults; it has the settings without one, too."""
+    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: True)
+    say_nothing_of_precision()
+    yield
+    say_nothing_of_precision()
+
+
+def precisions() -> list[str]:
+    return [part.fp32_precision for part in PARTS]
+
+
+@pytest.mark.parametrize("said", ["highest", "high", "medium"])
+def test_a_call_does_not_round_what_is_called_fp32_whatever_the_caller_lets_torch_do(
+    torch_for_cuda: None, said: str
+) -> None:
     torch.set_float32_matmul_precision(said)
-    try:
-        before = seen()
-        assert not {"tf32", "bf16"}.isdisjoint(before)
-        with runtime.own_modes():
-            assert {part.fp32_precision for part in PARTS} <= {"ieee", "none"}
-        assert seen() == before
-    finally:
-        torch.set_float32_matmul_precision("highest")
+    before = precisions()
+    assert not {"tf32", "bf16"}.isdisjoint(before)
+    with runtime.own_modes():
+        assert set(precisions()) <= {"ieee", "none"}
+    assert precisions() == before
+    assert torch.get_float32_matmul_precision() == said
+    assert torch.backends.cudnn.allow_tf32  # which torch refuses to tell where parts contradict it
+
+
+def test_a_device_picked_within_a_call_leaves_the_callers_convolutions_as_they_were(
+    torch_for_cuda: None, two_gpus: None
+) -> None:
+    with runtime.own_modes():
+        pick_device("cuda")
+        assert set(precisions()) <= {"ieee", "none"}
+    assert torch.backends.cudnn.allow_tf32
+
+
+def test_what_the_caller_says_for_all_parts_after_a_call_holds_for_them(
+    torch_for_cuda: None,
+) -> None:
+    torch.backends.fp32_precision = "tf32"
+    with runtime.own_modes():
+        assert set(precisions()) == {"ieee"}
+    assert set(precisions()) == {"tf32"}
+    torch.backends.fp32_precision = "ieee"
+    assert precisions()[:2] == ["ieee", "ieee"]
+
+
+def test_a_call_does_not_round_where_one_of_another_thread_ends_before_it(
+    torch_for_cuda: None,
+) -> None:
+    torch.set_float32_matmul_precision("medium")
+    before = precisions()
+    with runtime.own_modes() as first:
+        second = runtime.own_modes()
+        first.close()
+        assert set(precisions()) <= {"ieee", "none"}
+        second.close()
+    assert precisions() == before
 
 
 def test_numpy_does_not_end_a_call_in_an_error_where_the_caller_wants_it_to() -> None:
@@ -267,15 +324,14 @@ def test_numpy_does_not_end_a_call_in_an_error_where_the_caller_wants_it_to() ->
         assert set(np.geterr().values()) == {"raise"}
 
 
-def test_cudnn_is_turned_off_for_a_while_whatever_precision_the_caller_set() -> None:
+def test_cudnn_is_turned_off_for_a_while_whatever_precision_the_caller_set(
+    torch_for_cuda: None,
+) -> None:
     torch.backends.fp32_precision = "tf32"
     torch.backends.cudnn.allow_tf32 = False
-    try:
-        with runtime.without_cudnn():
-            assert not torch.backends.cudnn.enabled
-        assert torch.backends.cudnn.enabled
-    finally:
-        torch.backends.fp32_precision = "none"
+    with runtime.without_cudnn():
+        assert not torch.backends.cudnn.enabled
+    assert torch.backends.cudnn.enabled
 
 
 @pytest.mark.parametrize(

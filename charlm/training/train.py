@@ -4,9 +4,13 @@ This is the command as a function; `plan` decides what is to be done and `sessio
 """
 
 import math
+import os
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from threading import RLock
 
 import torch
 
@@ -49,7 +53,8 @@ def train(options: TrainOptions) -> TrainResult:
 
     With several processes, each computes a share of every batch. Under torchrun the options of the
     first process hold for all. On processors not made by Intel, a resumed training has the same
-    bits only where torch has computed nothing before the program's first use of charlm.
+    bits only where torch has computed nothing before the program's first use of charlm. Trainings
+    in threads of one program take turns.
 
     >>> found = charlm.train(arch="char-small", data="corpus", out="exp/second", epochs=1)
     >>> found.run, found.is_finished
@@ -62,15 +67,24 @@ def train(options: TrainOptions) -> TrainResult:
         ProcessError: another process ended.
     """
     max_seconds = math.inf if options.max_time is None else parse_time(options.max_time)
-    deadline = time.monotonic() + max_seconds
 
     def lead(first: First[Ranks]) -> TrainResult:
+        deadline = time.monotonic() + max_seconds
         return _trained(replace(options, device=first.device), first=first, deadline=deadline)
 
     # The number of threads is not known yet, since a resumed run may decide it.
     machine = Machine(options.device, options.gpus, options.processes, threads=None)
-    with torch.random.fork_rng(devices=[]):  # a program goes on with its own numbers of the CPU
+    with _turn(os.getpid()), torch.random.fork_rng(devices=[]):  # a program's own numbers go on
         return run_command(ALONE, machine=machine, lead=lead, follow=follow)
+
+
+@cache
+def _turn(process: int) -> AbstractContextManager[object]:
+    """The turn of one thread: torch has one generator for all, and a seed is to draw the same.
+
+    A fork has turns of its own, since a thread of the parent may have had one.
+    """
+    return RLock()
 
 
 def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> TrainResult:

@@ -5,7 +5,9 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -252,3 +254,14 @@ def test_a_training_on_the_cpu_leaves_the_gpus_random_numbers_alone(
     train_toy(epochs=1)
     assert seeded == []
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_trainings_in_threads_take_turns_and_draw_as_if_alone(
+    train_toy: Callable[..., Any],
+) -> None:
+    alone, begun = train_toy("alone", epochs=2).valid_ppl, Event()
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(train_toy, "first", epochs=2, stop=begun.set)
+        assert begun.wait(60)  # in its first step
+        second = threads.submit(train_toy, "second", epochs=2)
+    assert first.result().valid_ppl == second.result().valid_ppl == alone

@@ -99,7 +99,8 @@ def _limits(root: Path) -> Iterator[float]:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):  # none are named: version 2
             continue
-        mount = root / "sys/fs/cgroup" / controllers
+        # Of version 1 this is the name everywhere; Red Hat 7 says cpuacct,cpu of cpu,cpuacct.
+        mount = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
         group = mount / path.lstrip("/")
         for folder in (group, *group.parents):
             if folder.is_relative_to(mount):

@@ -345,10 +345,10 @@ def test_cudnn_is_turned_off_for_a_while_whatever_precision_the_caller_set(
         ("0::/../x\n", {"cpu.max": "300000 100000"}, 3),  # the mount is of another group
         ("0::/\n", {"cpu.max": "99999900000 100000"}, None),  # more than there is
         (
-            "5:cpuset:/\n4:cpu,cpuacct:/docker/c\n1:name=systemd:/a:b\n0::/\n",
+            "5:cpuset:/\n4:cpuacct,cpu:/docker/c\n1:name=systemd:/a:b\n0::/\n",
             {
-                "cpu,cpuacct/cpu.cfs_quota_us": "100000\n",
-                "cpu,cpuacct/cpu.cfs_period_us": "50000\n",
+                "cpu/cpu.cfs_quota_us": "100000\n",
+                "cpu/cpu.cfs_period_us": "50000\n",
                 "cpuset/cpu.max": "1 100000",
             },
             2,
@@ -356,8 +356,8 @@ def test_cudnn_is_turned_off_for_a_while_whatever_precision_the_caller_set(
         (
             "4:cpu,cpuacct:/\n",
             {
-                "cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
-                "cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+                "cpu/cpu.cfs_quota_us": "-1\n",
+                "cpu/cpu.cfs_period_us": "100000\n",
             },
             None,
         ),

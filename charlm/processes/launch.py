@@ -111,6 +111,13 @@ def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[
     """The store of all processes; those that are started for it are added to `workers`."""
     server, size = socket.create_server((ADDRESS, 0)), len(devices)
     port = server.getsockname()[1]
+    try:
+        socket.create_connection((ADDRESS, port)).close()
+    except OSError as error:  # torch would try for half a minute; in a sandbox it may be down
+        raise ProcessError(
+            f"{ADDRESS}: {error.strerror}; expected the loopback interface, on which processes "
+            "meet; bring it up (ip link set lo up), or use one process"
+        ) from None
     store = TCPStore(
         *(ADDRESS, port),
         is_master=True,

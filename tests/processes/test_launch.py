@@ -1,6 +1,7 @@
 """Processes that charlm starts itself, replaced by shell scripts: how they end."""
 
 import ctypes
+import errno
 import os
 import signal
 import socket
@@ -97,6 +98,21 @@ def test_whoever_is_started_is_told_the_loopback_interface_alone_and_nobody_else
     loopback = [name for _, name in socket.if_nameindex() if name in ("lo", "lo0")]
     assert {f"{name}={loopback[0]}" for name in INTERFACES} <= set(told)
     assert [os.environ.get(name) for name in INTERFACES] == ["eth7", None]
+
+
+def test_a_loopback_interface_that_is_down_is_one_line_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def down(address: object) -> socket.socket:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(socket, "create_connection", down)
+    with pytest.raises(ProcessError) as caught, launched(["cpu", "cpu"], alone=Group()):
+        raise AssertionError("it is alone")
+    assert str(caught.value) == (
+        "127.0.0.1: Network is unreachable; expected the loopback interface, on which processes "
+        "meet; bring it up (ip link set lo up), or use one process"
+    )
 
 
 def test_ctrl_c_waits_for_nobody(starting: Starting) -> None:

@@ -417,12 +417,14 @@ class ProcessPlace:
 def place_of_process() -> ProcessPlace:
     """The rank that torchrun or a charlm process set in the environment; a single process if none.
 
+    Kubeflow numbers the pods of a job, also a single one, but no processes within a pod.
+
     Raises:
         ConfigError: the variables are not valid numbers.
     """
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
     found = [os.environ.get(name) for name in names]
-    if found[0] is None or found[1] is None:
+    if found[0] is None or found[1] is None or found == ["0", "1", None]:
         return ProcessPlace()
     numbers = [int(text) if text and text.isdecimal() else -1 for text in found]
     rank, size, local_rank = numbers

@@ -102,6 +102,13 @@ def test_a_place_that_torchrun_does_not_give_is_one_line(
     )
 
 
+def test_the_single_pod_of_a_kubeflow_job_is_a_single_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_place(monkeypatch, "0", "1")
+    assert place_of_process() == ProcessPlace()
+
+
 def test_a_process_takes_the_gpu_of_its_place_unless_told_another(two_gpus: None) -> None:
     second = ProcessPlace(3, 4, 1)
     assert [second.device_name(n) for n in ("auto", "cuda")] == ["cuda:1", "cuda:1"]

@@ -18,6 +18,7 @@ from charlm.errors import ConfigError
 from charlm.runtime import (
     autocast,
     limit_of_cores,
+    memory_there,
     pick_device,
     pick_precision,
     set_threads,
@@ -380,6 +381,28 @@ def test_a_containers_limit_of_time_counts_as_cores(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert limit_of_cores(tmp_path) == limit
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "amount"),
+    [
+        ("0::/a\n", {"a/memory.max": "1000\n", "memory.max": "max\n"}, 1000),
+        ("0::/a\n", {"a/memory.max": "2000\n", "memory.max": "1000\n"}, 1000),
+        ("4:memory:/docker/c\n0::/\n", {"memory/memory.limit_in_bytes": "1000\n"}, 1000),
+        ("4:memory:/\n", {"memory/memory.limit_in_bytes": "9223372036854771712\n"}, 12288),
+        ("4:cpu:/\n", {}, 12288),
+    ],
+)
+def test_a_containers_limit_of_memory_is_all_that_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, files: dict[str, str], amount: int
+) -> None:
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 3, "SC_PAGE_SIZE": 4096}.__getitem__)
+    texts = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
+    for name, text in {"proc/self/cgroup": groups, **texts}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert memory_there(tmp_path) == amount
 
 
 @pytest.mark.parametrize(("said", "used"), [(None, "3"), ("5", "5")])

@@ -13,6 +13,7 @@ from charlm.cli.program.boundary import error_line
 from charlm.cli.program.build_command import command
 from charlm.cli.program.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.cli.program.signals import EndedBySignal, StopRequest, outlive_closed_pipes
+from charlm.runtime import memory_there
 from charlm.text.perplexity.perplexity import shown_ppl
 from charlm.training.train_options import TrainOptions
 
@@ -159,6 +160,11 @@ class ProgressBar:
             f"{cost.memory_bytes / 1e9:.1f} GB of {memory}; {trainer.device}, {trainer.precision}"
             + (f"; {trainer.ranks.size} processes" if trainer.ranks.size > 1 else "")
         )
+        if cost.memory_bytes > (there := memory_there()):
+            self.note(
+                f"there are {there / 1e9:.1f} GB: the system may kill this training when it saves "
+                "for the first time; a smaller --arch or --batch-size needs less"
+            )
         output.say_or_fail("valid ppl with *: the best so far, whose weights are kept")
         self.told_at = self.clock()
 

@@ -1,5 +1,6 @@
 """`charlm train` from the user's side."""
 
+import importlib
 import json
 import re
 import signal
@@ -89,6 +90,18 @@ def test_train_prints_the_best_perplexity_and_on_stderr_what_it_takes_and_each_e
             line,
         )
     assert "*" in lines[3]
+
+
+def test_a_training_that_may_not_fit_says_so_before_it_begins(
+    corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("charlm.cli.train"), "memory_there", lambda: 10**8)
+    result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.splitlines()[2] == (
+        "note: there are 0.1 GB: the system may kill this training when it saves for the first "
+        "time; a smaller --arch or --batch-size needs less"
+    )
 
 
 def test_epochs_whose_best_gives_way_to_the_first_of_both_sides_are_marked(

@@ -93,7 +93,13 @@ class TrainOptions:
             least=0,
         ),
     ] = 0
-    resume: Annotated[bool, Opt("Continue the run in --out.")] = False
+    resume: Annotated[
+        bool,
+        Opt(
+            "Continue the run in --out, or begin it where there is none yet: the same command "
+            "serves a batch system that starts jobs again."
+        ),
+    ] = False
     max_time: Annotated[
         str | float | None,
         Opt(

@@ -28,6 +28,7 @@ FLOORS = [
         "version",
         "errors",
         "settings",
+        "limits",
         "runtime",
         "interface",
         "presets",

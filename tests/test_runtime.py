@@ -17,8 +17,6 @@ from charlm import runtime
 from charlm.errors import ConfigError
 from charlm.runtime import (
     autocast,
-    limit_of_cores,
-    memory_there,
     pick_device,
     pick_precision,
     set_threads,
@@ -280,9 +278,12 @@ def test_a_call_does_not_round_what_is_called_fp32_whatever_the_caller_lets_torc
     assert not {"tf32", "bf16"}.isdisjoint(before)
     with runtime.own_modes():
         assert set(precisions()) <= {"ieee", "none"}
+        # A product on a GPU asks this, and fails where torch's older and newer names disagree.
+        assert not torch.backends.cuda.matmul.allow_tf32
+        assert not torch.backends.cudnn.allow_tf32
     assert precisions() == before
     assert torch.get_float32_matmul_precision() == said
-    assert torch.backends.cudnn.allow_tf32  # which torch refuses to tell where parts contradict it
+    assert torch.backends.cudnn.allow_tf32
 
 
 def test_a_device_picked_within_a_call_leaves_the_callers_convolutions_as_they_were(
@@ -333,76 +334,6 @@ def test_cudnn_is_turned_off_for_a_while_whatever_precision_the_caller_set(
     with runtime.without_cudnn():
         assert not torch.backends.cudnn.enabled
     assert torch.backends.cudnn.enabled
-
-
-@pytest.mark.parametrize(
-    ("groups", "files", "limit"),
-    [
-        ("0::/\n", {"cpu.max": "150000 100000"}, 2),  # `docker run --cpus 1.5`
-        ("0::/\n", {"cpu.max": "20000 100000"}, 1),
-        ("0::/\n", {"cpu.max": "max 100000"}, None),
-        ("0::/\n", {}, None),
-        ("0::/a/b\n", {"a/cpu.max": "200000 100000", "a/b/cpu.max": "max 100000"}, 2),
-        ("0::/../x\n", {"cpu.max": "300000 100000"}, 3),  # the mount is of another group
-        ("0::/\n", {"cpu.max": "99999900000 100000"}, None),  # more than there is
-        (
-            "5:cpuset:/\n4:cpuacct,cpu:/docker/c\n1:name=systemd:/a:b\n0::/\n",
-            {
-                "cpu/cpu.cfs_quota_us": "100000\n",
-                "cpu/cpu.cfs_period_us": "50000\n",
-                "cpuset/cpu.max": "1 100000",
-            },
-            2,
-        ),
-        (
-            "4:cpu,cpuacct:/\n",
-            {
-                "cpu/cpu.cfs_quota_us": "-1\n",
-                "cpu/cpu.cfs_period_us": "100000\n",
-            },
-            None,
-        ),
-        (None, {}, None),
-    ],
-)
-def test_a_containers_limit_of_time_counts_as_cores(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    groups: str | None,
-    files: dict[str, str],
-    limit: int | None,
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
-    if groups is not None:
-        (tmp_path / "proc/self").mkdir(parents=True)
-        (tmp_path / "proc/self/cgroup").write_text(groups)
-    for name, text in files.items():
-        path = tmp_path / "sys/fs/cgroup" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert limit_of_cores(tmp_path) == limit
-
-
-@pytest.mark.parametrize(
-    ("groups", "files", "amount"),
-    [
-        ("0::/a\n", {"a/memory.max": "1000\n", "memory.max": "max\n"}, 1000),
-        ("0::/a\n", {"a/memory.max": "2000\n", "memory.max": "1000\n"}, 1000),
-        ("4:memory:/docker/c\n0::/\n", {"memory/memory.limit_in_bytes": "1000\n"}, 1000),
-        ("4:memory:/\n", {"memory/memory.limit_in_bytes": "9223372036854771712\n"}, 12288),
-        ("4:cpu:/\n", {}, 12288),
-    ],
-)
-def test_a_containers_limit_of_memory_is_all_that_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, files: dict[str, str], amount: int
-) -> None:
-    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 3, "SC_PAGE_SIZE": 4096}.__getitem__)
-    texts = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
-    for name, text in {"proc/self/cgroup": groups, **texts}.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert memory_there(tmp_path) == amount
 
 
 @pytest.mark.parametrize(("said", "used"), [(None, "3"), ("5", "5")])

@@ -13,7 +13,7 @@ from charlm.cli.program.boundary import error_line
 from charlm.cli.program.build_command import command
 from charlm.cli.program.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.cli.program.signals import EndedBySignal, StopRequest, outlive_closed_pipes
-from charlm.runtime import memory_there
+from charlm.limits import memory_there
 from charlm.text.perplexity.perplexity import shown_ppl
 from charlm.training.train_options import TrainOptions
 

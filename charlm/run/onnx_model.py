@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import as_names, beyond_cpu
+from charlm.limits import limit_of_cores
 from charlm.run.exported_folder import ENCODE, STEP, load_exported
 from charlm.run.folder import EXPORT, learned_single_sentences
-from charlm.runtime import limit_of_cores
 from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.io.files import name_in_utf8
 from charlm.text.vocabulary.encoding import Ids

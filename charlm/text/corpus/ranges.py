@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import IO, Any, NoReturn, cast
 
 from charlm.errors import DataError, ProcessError
-from charlm.runtime import n_cores
+from charlm.limits import n_cores
 from charlm.text.corpus.line_blocks import read_range
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.io.files import display_name, is_compressed

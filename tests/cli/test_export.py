@@ -70,7 +70,7 @@ def test_json_is_one_object_with_what_the_library_returns(
         threads=1,
     )
     assert {**value, "seconds": 0} == {**again.to_dict(), "seconds": 0}
-    assert "drawn: 200 of 200 tokens" in result.stderr
+    assert "n-grams of the training and the drawn text" in result.stderr
 
 
 def test_the_example_in_the_help_works(

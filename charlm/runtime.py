@@ -185,9 +185,10 @@ class FullPrecision:
                 self._give_back.close()
 
     def _by_older_names(self) -> None:
-        """Undo by torch's older names what was said by them: its products on a GPU fail else.
+        """Undo by torch's older names what was said by them.
 
-        torch refuses to tell them where the caller uses the newer ones, which then hold.
+        A product on a GPU fails where these say otherwise than the newer ones. torch refuses to
+        tell the older ones where the caller uses the newer, which then hold.
         """
         torch: Any = sys.modules["torch"]
         with suppress(RuntimeError):

@@ -205,7 +205,9 @@ def test_vectors_are_a_row_a_word_at_any_tap(model: Model) -> None:
     before = model.vectors(words, at="char-cnn")
     assert after.shape == before.shape == (3, 16)
     assert after.dtype == np.float32
-    assert after[0].tolist() == after[2].tolist() != after[1].tolist()
+    # A row's last bit depends on its place in the product: MKL sums the last rows in another order.
+    np.testing.assert_allclose(after[0], after[2], rtol=1e-6, atol=1e-7)
+    assert not np.allclose(after[0], after[1])
     assert after.tolist() == model.vectors(words, at="highway").tolist()
     assert after.tolist() != before.tolist()
 

@@ -9,6 +9,8 @@ per chunk, while noise on the candidate or the state is drawn anew at each step.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import torch
@@ -16,9 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.model.kernels import bf16_lstm
+from charlm.model.kernels.dropout import dropout, quick_mask
 from charlm.model.kernels.masked_lstm import masked_lstm
 from charlm.model.kernels.step_product import StepProduct
-from charlm.model.kernels.tiles import is_bf16_on_cpu
 from charlm.settings import Meaning
 
 Leaves = tuple[Tensor, ...]
@@ -38,6 +40,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "relu": torch.relu,
 }
+STEPS_OF_PIECE = 4  # shorter pieces between resets take longer than a mask for all steps
 NORM_EPSILON = 1e-3  # as in Straka's slides; torch's default is 1e-5
 
 # cuDNN warns of this whenever a matrix is passed to its call, which weight drop needs; only the
@@ -139,10 +142,10 @@ def run_cell(
         return functional.dropout(candidate_BH, noise.recurrent_dropout, cell.training)
 
     outputs = []
+    masks = masks_of_resets(keep_TB)
     for t, x_BG in enumerate(cell.project(x_TBE)):
-        if keep_TB is not None:
-            keep_B1 = keep_TB[t].unsqueeze(1)
-            state = tuple(leaf * keep_B1 for leaf in state)
+        if t in masks:
+            state = tuple(leaf * masks[t] for leaf in state)
         new = cell.step(x_BG, state, times=times, drop=drop)
         if any(noise.zoneout):
             new = _zoned_out(new, state, rates=noise.zoneout, training=cell.training)
@@ -176,10 +179,13 @@ def run_fused(
     state: Leaves,
     weight_drop: float = 0.0,
     bias_shift_G: Tensor | None = None,
+    keep_TB: Tensor | None = None,
 ) -> tuple[Tensor, Leaves]:
-    """As `run_cell`, for one of torch's layers: one call for all steps.
+    """As `run_cell`, for one of torch's layers: one call for all steps, or for those up to a reset.
 
-    `bias_shift_G` is added to the bias on the state.
+    `bias_shift_G` is added to the bias on the state. Only an LSTM takes a mask on a GPU: several
+    launches a step there, for recordings, where launches cost almost nothing, and for streams that
+    are reset at nearly every step.
 
     Raises:
         ValueError: the state is for another number of streams; some calls would read beyond it.
@@ -189,38 +195,62 @@ def run_fused(
     if any(leaf.shape[0] != n_streams for leaf in state):
         raise ValueError(f"a state for {len(state[0])} streams; expected one for {n_streams}")
     weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
+    masks = masks_of_resets(keep_TB)
     if bf16_lstm.takes(layer, x_TBE):
-        h_TBH, *ends = bf16_lstm.run(x_TBE, state, weights=weights)
-        after = [end[None] for end in ends]
+        h_TBH, *after = bf16_lstm.run(x_TBE, state, weights=weights, masks=masks)
+    elif keep_TB is not None and len(masks) * STEPS_OF_PIECE > len(x_TBE):
+        on_input, on_state, bias_x, bias_h = weights
+        x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h)
+        weight_GH = _as_multiplied(on_state)
+        h_TBH, c_BH = masked_lstm(x_TBG, state, weight_GH=weight_GH, keep_TB=keep_TB)
+        after = [h_TBH[-1], c_BH]
     else:
-        start = tuple(leaf[None].contiguous() for leaf in state)
-        hx = start if len(start) > 1 else start[0]
-        call = getattr(torch._VF, layer.mode.lower())  # as torch's own layer
-        h_TBH, *after = call(x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False)
-    return h_TBH, tuple(leaf[0].to(before.dtype) for leaf, before in zip(after, state, strict=True))
+        call = partial(_called, layer=layer, weights=weights)
+        h_TBH, after = _in_pieces(call, x_TBE, state=state, masks=masks)
+    return h_TBH, tuple(leaf.to(before.dtype) for leaf, before in zip(after, state, strict=True))
 
 
-def run_masked(
-    layer: nn.RNNBase,
+def masks_of_resets(keep_TB: Tensor | None) -> dict[int, Tensor]:
+    """The mask, (B, 1), of each step before which a stream is reset: where `keep_TB` is 0.
+
+    On a GPU these are all steps, since to look at the mask would be to wait for it.
+    """
+    if keep_TB is None:
+        return {}
+    if keep_TB.is_cuda:
+        steps = list(range(len(keep_TB)))
+    else:
+        steps = (keep_TB == 0).any(dim=1).nonzero().flatten().tolist()
+    return {t: keep_TB[t].unsqueeze(1) for t in steps}
+
+
+def _called(
+    x_TBE: Tensor, state: Sequence[Tensor], *, layer: nn.RNNBase, weights: list[Tensor]
+) -> tuple[Tensor, list[Tensor]]:
+    """h_TBH and the state after the last step, by the call that torch's own layer makes."""
+    start = tuple(leaf[None].contiguous() for leaf in state)
+    hx = start if len(start) > 1 else start[0]
+    call = getattr(torch._VF, layer.mode.lower())
+    h_TBH, *after = call(x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False)
+    return h_TBH, [leaf[0] for leaf in after]
+
+
+def _in_pieces(
+    call: Callable[..., tuple[Tensor, list[Tensor]]],
     x_TBE: Tensor,
     *,
-    state: Leaves,
-    keep_TB: Tensor,
-    weight_drop: float,
-    bias_shift_G: Tensor | None,
-) -> tuple[Tensor, Leaves]:
-    """As `run_fused` for an LSTM, but where `keep_TB` is 0 and not 1, a step begins with zeros.
-
-    It takes several launches per step: it is for recordings, where launches cost almost nothing,
-    and for streams that are reset at nearly every step.
-    """
-    on_input, on_state, bias_x, bias_h = _weights(
-        layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G
-    )
-    x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h)
-    weight_GH = _as_multiplied(on_state)
-    h_TBH, c_BH = masked_lstm(x_TBG, state, weight_GH=weight_GH, keep_TB=keep_TB)
-    return h_TBH, (h_TBH[-1], c_BH)
+    state: Sequence[Tensor],
+    masks: dict[int, Tensor],
+) -> tuple[Tensor, list[Tensor]]:
+    """h_TBH and the last state, from a call for all steps up to each reset."""
+    pieces = []
+    state = list(state)
+    for first, end in pairwise(sorted({0, *masks, len(x_TBE)})):
+        if first in masks:
+            state = [leaf * masks[first] for leaf in state]
+        h_TBH, state = call(x_TBE[first:end], state)
+        pieces.append(h_TBH)
+    return torch.cat(pieces) if len(pieces) > 1 else h_TBH, state
 
 
 def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | None) -> list[Tensor]:
@@ -252,20 +282,7 @@ def drawn(*shape: int, dim: int) -> nn.Parameter:
 def dropped(context: nn.Module, x_TBE: Tensor, *, rate: float) -> Tensor:
     """Dropout; one mask for all steps of a stream if `context.variational`, else one for each."""
     if not context.variational:
-        if context.training and rate and is_bf16_on_cpu(x_TBE):
-            return x_TBE * quick_mask(x_TBE, rate)
-        return functional.dropout(x_TBE, rate, context.training)
+        return dropout(x_TBE, rate, training=context.training)
     if not context.training or not rate:
         return x_TBE
     return x_TBE * functional.dropout(torch.ones_like(x_TBE[:1]), rate)
-
-
-def quick_mask(like: Tensor, rate: float) -> Tensor:
-    """A dropout mask from 16 random bits per number; in bf16 if products are.
-
-    torch's own draws a whole random number for each, which takes as long as a layer's product.
-    """
-    drawn = torch.empty(-(-like.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
-    kept = drawn.view(torch.int16)[: like.numel()] >= round((rate - 0.5) * 2**16)
-    dtype = torch.bfloat16 if is_bf16_on_cpu(like) else like.dtype
-    return kept.view(like.shape).to(dtype).mul_(1 / (1 - rate))

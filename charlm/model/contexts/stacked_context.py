@@ -24,7 +24,6 @@ from charlm.model.contexts.recurrence import (
     dropped,
     run_cell,
     run_fused,
-    run_masked,
 )
 from charlm.model.contract import Context, State, state_leaves
 from charlm.settings import Dim, Layers, Meaning, Probability, Range, keyword_only
@@ -171,10 +170,14 @@ class StackedContext(Context):
         if isinstance(layer, Cell):
             return run_cell(layer, x_TBE, state=state, noise=self.noise, keep_TB=keep_TB)
         assert isinstance(layer, nn.RNNBase)
-        run = run_fused if keep_TB is None else partial(run_masked, keep_TB=keep_TB)
-        shift_G = self.bias_shift(layer)
-        drop = self.noise.weight_drop
-        return run(layer, x_TBE, state=state, weight_drop=drop, bias_shift_G=shift_G)
+        return run_fused(
+            layer,
+            x_TBE,
+            state=state,
+            weight_drop=self.noise.weight_drop,
+            bias_shift_G=self.bias_shift(layer),
+            keep_TB=keep_TB,
+        )
 
     def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:
         """What is added to the bias on the state in one of torch's layers."""

@@ -7,7 +7,7 @@ oneDNN rounds the memory that it returns at the end of a chunk.
 Evaluation, fp32 and other devices use torch's layer, with which the tests compare.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -17,13 +17,13 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from charlm.model.kernels import applied
+from charlm.model.kernels.laid_out import laid_out
 from charlm.model.kernels.tiles import (
     by_thread,
     is_bf16_on_cpu,
     rounded_up,
     summed_over_rows,
     tiled_bf16,
-    transposed,
 )
 
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -43,18 +43,22 @@ def takes(layer: nn.RNNBase, x_TBE: Tensor) -> bool:
 
 
 def run(
-    x_TBE: Tensor, state: Sequence[Tensor], *, weights: Sequence[Tensor]
+    x_TBE: Tensor,
+    state: Sequence[Tensor],
+    *,
+    weights: Sequence[Tensor],
+    masks: Mapping[int, Tensor],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """h_TBH in bf16, and the last h_BH and c_BH.
 
     `state` is (h, c). `weights` are the matrices on the input and on the state, and a bias for
-    each, with gates in torch's order i, f, g, o.
+    each, with gates in torch's order i, f, g, o. `masks` are those of steps with resets.
     """
     width, dim = rounded_up(x_TBE.shape[2]), rounded_up(state[1].shape[1])
-    if width == dim <= ONEDNN_WIDEST and torch.backends.mkldnn.is_available():
+    if not masks and width == dim <= ONEDNN_WIDEST and torch.backends.mkldnn.is_available():
         return _by_onednn(x_TBE, state, weights=weights)
     on_input, on_state, bias_x, bias_h = weights
-    h_TBH, c_BH = applied(Bf16LSTM, x_TBE, *state, on_input, on_state, bias_x + bias_h)
+    h_TBH, c_BH = applied(Bf16LSTM, x_TBE, *state, on_input, on_state, bias_x + bias_h, masks)
     return h_TBH, h_TBH[-1], c_BH
 
 
@@ -86,9 +90,12 @@ class Bf16LSTM(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, *operands: Tensor) -> tuple[Tensor, Tensor]:
-        """h_TBH and the last c_BH from x_TBE, h_BH, c_BH, weight_GE, weight_GH and bias_G."""
-        x_TBE, h_BH, c_BH, weight_GE, weight_GH, bias_G = operands
+    def forward(ctx: Any, *operands: Any) -> tuple[Tensor, Tensor]:
+        """h_TBH and the last c_BH.
+
+        From x_TBE, h_BH, c_BH, weight_GE, weight_GH, bias_G, and the masks of steps with resets.
+        """
+        x_TBE, h_BH, c_BH, weight_GE, weight_GH, bias_G, ctx.masks = operands
         n_steps, n_streams, ctx.input_dim = x_TBE.shape
         dim = c_BH.shape[1]
         wide = rounded_up(dim)
@@ -98,12 +105,16 @@ class Bf16LSTM(torch.autograd.Function):
         h_TBH = torch.empty(n_steps + 1, n_streams, wide, dtype=torch.bfloat16)
         c_TBH, squashed_TBH = c_BH.new_empty(h_TBH.shape), c_BH.new_empty(h_TBH[1:].shape)
         h_TBH[0], c_TBH[0] = (functional.pad(leaf, (0, wide - dim)) for leaf in (h_BH, c_BH))
-        times = packed(on_state, n_rows=n_streams)
+        times = laid_out(on_state, n_rows=n_streams)
         parts = [part.unbind() for part in gates_TBG.chunk(4, dim=-1)]
         hs, cs = h_TBH.unbind(), c_TBH.unbind()
         rows = zip(gates_TBG.unbind(), *parts, squashed_TBH.unbind(), strict=True)
         for t, (sums, i, f, half, o, squashed) in enumerate(rows):
-            sums.add_(times(hs[t])).sigmoid_()
+            h, keep = hs[t], ctx.masks.get(t)
+            if keep is not None:
+                h = h * keep.bfloat16()
+                cs[t].mul_(keep)
+            sums.add_(times(h)).sigmoid_()
             torch.mul(f, cs[t], out=cs[t + 1]).addcmul_(i, half, value=2).sub_(i)
             torch.mul(o, torch.tanh(cs[t + 1], out=squashed), out=hs[t + 1])
         ctx.save_for_backward(x_TBE, h_TBH, c_TBH, squashed_TBH, gates_TBG, on_input, on_state)
@@ -112,16 +123,23 @@ class Bf16LSTM(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
-        """Gradients of all operands, in fp32, from those of h_TBH and the last c_BH."""
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of all operands but the last, in fp32, from those of h_TBH and c_BH."""
         x_TBE, h_TBH, *kept, on_input, on_state = ctx.saved_tensors
         filled = (0, h_TBH.shape[2] - ctx.dim)
         grad_TBH, grad_c_BH = (functional.pad(grad.float(), filled) for grad in grads)
-        sums_TBG, grad_h, grad_c = _through_time(grad_TBH, grad_c_BH, kept, on_state)
+        sums_TBG, grad_h, grad_c = _through_time(
+            (grad_TBH, grad_c_BH), kept, on_state=on_state, masks=ctx.masks
+        )
         sums_NG, x_NE = sums_TBG.flatten(0, 1), x_TBE.flatten(0, 1)
+        read_TBH = h_TBH[:-1]
+        if ctx.masks:
+            read_TBH = read_TBH.clone()
+            for t, keep in ctx.masks.items():
+                read_TBH[t].mul_(keep)
         grad_x = by_thread(sums_NG, on_input)[:, : ctx.input_dim].float()
         grad_input = summed_over_rows(sums_NG, x_NE)
-        grad_state = summed_over_rows(sums_NG, h_TBH[:-1].flatten(0, 1))
+        grad_state = summed_over_rows(sums_NG, read_TBH.flatten(0, 1))
         return (
             grad_x.view(*x_TBE.shape[:2], ctx.input_dim),
             grad_h[:, : ctx.dim],
@@ -129,20 +147,27 @@ class Bf16LSTM(torch.autograd.Function):
             _cut(grad_input[:, : ctx.input_dim], dim=ctx.dim),
             _cut(grad_state[:, : ctx.dim], dim=ctx.dim),
             _cut(grad_input[:, ctx.input_dim], dim=ctx.dim),
+            None,
         )
 
 
 def _through_time(
-    grad_TBH: Tensor, grad_c_BH: Tensor, kept: Sequence[Tensor], on_state: Tensor
+    grads: Sequence[Tensor],
+    kept: Sequence[Tensor],
+    *,
+    on_state: Tensor,
+    masks: Mapping[int, Tensor],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradient of the gates' sums in bf16, (T, B, G), and those of the first h and c.
 
     Everything that a step needs is computed within the step, so that it stays in the cache.
+    `grads` are those of h_TBH and of the last c_BH.
     """
+    grad_TBH, grad_c_BH = grads
     c_TBH, squashed_TBH, gates_TBG = kept
     n_streams, dim = c_TBH.shape[1:]
     sums_TBG = torch.empty_like(gates_TBG, dtype=torch.bfloat16)
-    times = packed(transposed(on_state), n_rows=n_streams)
+    times = laid_out(on_state.t(), n_rows=n_streams)
     row_BG = gates_TBG.new_empty(n_streams, 4 * dim)
     to_i, to_f, to_half, to_o = row_BG.chunk(4, dim=1)
     from_above = torch.zeros_like(grad_c_BH)
@@ -150,8 +175,8 @@ def _through_time(
     grad_c = grad_c_BH.clone()
     before_TBH, parts = c_TBH[:-1], (part.unbind() for part in gates_TBG.chunk(4, dim=-1))
     by_step = (each.unbind() for each in (grad_TBH, squashed_TBH, before_TBH, gates_TBG, sums_TBG))
-    rows = zip(*map(reversed, (*by_step, *parts)), strict=True)
-    for grad, squashed, before, gates, sums, i, f, half, o in rows:
+    steps = zip(range(len(sums_TBG)), *by_step, *parts, strict=True)
+    for t, grad, squashed, before, gates, sums, i, f, half, o in reversed(list(steps)):
         torch.add(grad, from_above, out=grad_h)
         grad_c.addcmul_(grad_h, tanh_backward(o, squashed, grad_input=to_c))
         torch.mul(grad_c, half, out=to_i).mul_(2).sub_(grad_c)
@@ -160,6 +185,9 @@ def _through_time(
         torch.mul(grad_h, squashed, out=to_o)
         from_above = times(sums.copy_(sigmoid_backward(row_BG, gates, grad_input=row_BG)))
         grad_c.mul_(f)
+        if t in masks:
+            from_above.mul_(masks[t])
+            grad_c.mul_(masks[t])
     return sums_TBG, from_above.float(), grad_c
 
 
@@ -176,16 +204,3 @@ def _cut(grad: Tensor, *, dim: int) -> Tensor:
     own: Tensor = grad.unflatten(0, (4, -1))[:, :dim].float()
     own[G].mul_(2)
     return own.flatten(0, 1)
-
-
-def packed(weight_GH: Tensor, *, n_rows: int) -> Callable[[Tensor], Tensor]:
-    """x ↦ x·Wᵀ for many small x of that many rows, with W laid out once for it, if torch can."""
-    if not torch.backends.mkldnn.is_available():
-        return lambda x_BH: functional.linear(x_BH, weight_GH)
-    tiles = torch.ops.mkldnn._reorder_linear_weight(weight_GH, n_rows)
-
-    def times(x_BH: Tensor) -> Tensor:
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(x_BH, tiles, None, "none", [], "")
-        return product
-
-    return times

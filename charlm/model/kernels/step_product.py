@@ -4,6 +4,7 @@ autograd would compute a gradient of the matrix's size at each step and add it t
 for few streams takes as long as all products of the steps, and in bf16 rounds every sum.
 """
 
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -12,6 +13,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from charlm.model.kernels import applied
+from charlm.model.kernels.laid_out import laid_out
+from charlm.model.kernels.tiles import summed_over_rows
 
 
 class StepProduct:
@@ -24,13 +27,16 @@ class StepProduct:
         if self.learns:
             sums_TBG: Tensor = applied(Gather, weight_GE, self.read, (n_steps, n_streams))
             self.sums = iter(sums_TBG.unbind())
+            fixed_GE = weight_GE.detach()
+            self.times = laid_out(fixed_GE, n_rows=n_streams)
+            self.back = cache(partial(laid_out, fixed_GE.t(), n_rows=n_streams))
 
     def __call__(self, x_BE: Tensor) -> Tensor:
         if not self.learns:
             return functional.linear(x_BE, self.weight_GE)
         x_BE = x_BE.to(self.weight_GE.dtype)
         self.read.append(x_BE.detach())
-        product_BG: Tensor = applied(Product, x_BE, self.weight_GE.detach(), next(self.sums))
+        product_BG: Tensor = applied(Product, x_BE, next(self.sums), (self.times, self.back))
         return product_BG
 
 
@@ -49,24 +55,25 @@ class Gather(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         """The gradient of weight_GE."""
         (gradient_TBG,) = gradients
-        x_NE = torch.cat(ctx.read)
-        return gradient_TBG.flatten(0, 1).t() @ x_NE, None, None
+        x_NE, gradient_NG = torch.cat(ctx.read), gradient_TBG.flatten(0, 1)
+        if x_NE.device.type == "cpu" and x_NE.dtype == torch.bfloat16:
+            return summed_over_rows(gradient_NG, x_NE), None, None
+        return gradient_NG.t() @ x_NE, None, None
 
 
 class Product(torch.autograd.Function):
     """W x + 0, where W counts as a constant."""
 
     @staticmethod
-    def forward(ctx: Any, *operands: Tensor) -> Tensor:
-        """From x_BE, weight_GE and the zeros."""
-        x_BE, weight_GE, _ = operands
-        ctx.save_for_backward(weight_GE)
-        return functional.linear(x_BE, weight_GE)
+    def forward(ctx: Any, *operands: Any) -> Tensor:
+        """From x_BE, the zeros, x ↦ x·Wᵀ, and what gives y ↦ y·W."""
+        x_BE, _, (times, ctx.back) = operands
+        product_BG: Tensor = times(x_BE)
+        return product_BG
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, Tensor]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         """The gradients of x_BE and of the zeros."""
         (gradient_BG,) = gradients
-        (weight_GE,) = ctx.saved_tensors
-        return gradient_BG @ weight_GE, None, gradient_BG
+        return ctx.back()(gradient_BG), gradient_BG, None

@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output, WordSample
+from charlm.model.kernels.dropout import dropout
 from charlm.model.kernels.tiles import is_bf16
 from charlm.model.outputs.softmax import DimOrNone
 from charlm.model.outputs.table import WordTable
@@ -106,7 +107,7 @@ class MixtureOfSoftmaxes(Output):
     ) -> list[Tensor]:
         """`of_block` called with the table and each block of latent vectors, log π and `more`."""
         latent_NKD = torch.tanh(self.latent(h_NH)).unflatten(-1, (self.components, -1))
-        latent_NKD = functional.dropout(latent_NKD, self.dropout, self.training)
+        latent_NKD = dropout(latent_NKD, self.dropout, training=self.training)
         log_prior_NK = functional.log_softmax(self.prior(h_NH).float(), dim=-1)
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on the batch
             return [of_block(table, latent_NKD, log_prior_NK, *more)]

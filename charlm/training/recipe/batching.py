@@ -207,9 +207,9 @@ class StreamBatching:
 
     `shuffle=partial` rotates each stream by its own random offset in each epoch (Press, 2019).
     After a sentence end the state is reset with probability `reset`. Dropout masks that hold for a
-    chunk are also drawn anew there, for all streams, except where resets are a mask: in steps
-    recorded on a GPU, and where the state of an LSTM or of our own loop is reset OFTEN. A learned
-    initial state has a gradient only where states begin: with resets, or with sentences.
+    chunk are also drawn anew there, for all streams, except where resets are a mask: for an LSTM
+    and our own loops, on a CPU, in steps recorded on a GPU, and where the state is reset OFTEN. A
+    learned initial state has a gradient only where states begin: with resets, or with sentences.
     """
 
     by_sentence = False

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from charlm.model.build import CONTEXT
-from charlm.model.contexts.recurrence import LayerNorm
+from charlm.model.contexts.recurrence import LayerNorm, masks_of_resets
 from charlm.model.contract import Context, State, map_state, state_leaves
 
 Build = Callable[..., Context]
@@ -243,3 +243,15 @@ def test_under_bf16_only_products_are_rounded(build: Build, settings: dict[str, 
             _, after = context.descend(context.project(x), start, parents=[torch.tensor([0])])
         found.append(state_leaves(after))
     torch.testing.assert_close(*found)
+
+
+def test_only_steps_with_a_reset_have_a_mask() -> None:
+    masks = masks_of_resets(torch.tensor([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]]))
+    assert {step: mask.tolist() for step, mask in masks.items()} == {
+        1: [[0.0], [1.0]],
+        3: [[0.0], [0.0]],
+    }
+
+
+def test_without_resets_there_are_no_masks() -> None:
+    assert masks_of_resets(None) == {} == masks_of_resets(torch.ones(3, 2))

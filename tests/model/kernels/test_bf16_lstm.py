@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charlm.model.contexts.recurrence import run_fused
+from charlm.model.contexts.recurrence import masks_of_resets, run_fused
 from charlm.model.kernels import bf16_lstm
 
 pytestmark = pytest.mark.usefixtures("nan_in_new_memory")
@@ -32,16 +32,33 @@ def error(found: Tensor, wanted: Tensor) -> float:
     return float((found.detach().double() - wanted).norm() / wanted.norm())
 
 
+def in_float64(
+    layer: nn.LSTM, leaves: list[Tensor], *, keep_TB: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """torch's layer, called for each step by itself."""
+    x, h, c, *weights = leaves
+    named = dict(zip(dict(layer.named_parameters()), weights, strict=True))
+    state, outputs = (h[None], c[None]), []
+    for step in range(STEPS):
+        kept = tuple(leaf * keep_TB[step, :, None].double() for leaf in state)
+        out, state = torch.func.functional_call(layer.double(), named, (x[step : step + 1], kept))
+        outputs.append(out)
+    return torch.cat(outputs), state
+
+
 @pytest.mark.bf16
-def test_outputs_states_and_gradients_are_those_of_float64_within_bf16(layer: nn.LSTM) -> None:
+@pytest.mark.parametrize("resets", [[], [(0, 2), (3, 0), (3, 1)]], ids=["no resets", "resets"])
+def test_outputs_states_and_gradients_are_those_of_float64_within_bf16(
+    layer: nn.LSTM, resets: list[tuple[int, int]]
+) -> None:
     x, h, c, *weights = ours = tensors(layer, torch.float32)
-    out, last_h, last_c = bf16_lstm.run(x, (h, c), weights=weights)
+    keep_TB = torch.ones(STEPS, STREAMS)
+    for step, stream in resets:
+        keep_TB[step, stream] = 0
+    masks = masks_of_resets(keep_TB)
+    out, last_h, last_c = bf16_lstm.run(x, (h, c), weights=weights, masks=masks)
     precise = tensors(layer, torch.float64)
-    exact, (exact_h, exact_c) = torch.func.functional_call(
-        layer.double(),
-        dict(zip(dict(layer.named_parameters()), precise[3:], strict=True)),
-        (precise[0], (precise[1][None], precise[2][None])),
-    )
+    exact, (exact_h, exact_c) = in_float64(layer, precise, keep_TB=keep_TB)
     pairs = [(out, exact), (last_h, exact_h[0]), (last_c, exact_c[0])]
     assert [error(a, b.detach()) < TOLERANCE for a, b in pairs] == [True] * 3
     share = torch.linspace(-1, 1, out.numel()).view(out.shape)
@@ -56,9 +73,9 @@ def test_outputs_states_and_gradients_are_those_of_float64_within_bf16(layer: nn
 @pytest.mark.bf16
 def test_cutting_a_chunk_in_two_changes_nothing(layer: nn.LSTM) -> None:
     x, h, c, *weights = tensors(layer, torch.float32)
-    whole, *_ = bf16_lstm.run(x, (h, c), weights=weights)
-    first, *state = bf16_lstm.run(x[:2], (h, c), weights=weights)
-    second, *_ = bf16_lstm.run(x[2:], state, weights=weights)
+    whole, *_ = bf16_lstm.run(x, (h, c), weights=weights, masks={})
+    first, *state = bf16_lstm.run(x[:2], (h, c), weights=weights, masks={})
+    second, *_ = bf16_lstm.run(x[2:], state, weights=weights, masks={})
     torch.testing.assert_close(torch.cat([first, second]), whole, rtol=0, atol=1e-2)
 
 

@@ -5,7 +5,8 @@ import torch
 
 from charlm.model.contexts.ffnn import FeedForward
 from charlm.model.contexts.lstm import LSTM
-from charlm.model.contexts.recurrence import dropped, quick_mask
+from charlm.model.contexts.recurrence import dropped
+from charlm.model.kernels.dropout import quick_mask
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from charlm.errors import ConfigError, DataError
+from charlm.limits import memory_there
 from charlm.ngram.files.arpa_writing import capital_unk
 from charlm.ngram.files.kenlm_binary import reason_of
 from charlm.ngram.ngram_options import Start
@@ -164,7 +165,7 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) ->
 
 
 def _command(program: Path, folder: Path, *, order: int, prune: Sequence[int]) -> list[str]:
-    memory = min(MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    memory = min(MEMORY, memory_there() // 2)
     return [
         *(str(program), "--order", str(order), "--discount_fallback"),
         *("--prune", *map(str, prune)),

@@ -181,11 +181,11 @@ def run_fused(
     bias_shift_G: Tensor | None = None,
     keep_TB: Tensor | None = None,
 ) -> tuple[Tensor, Leaves]:
-    """As `run_cell`, for one of torch's layers: one call for all steps, or for those up to a reset.
+    """As `run_cell`, for one of torch's layers: a call for all steps, or for those between resets.
 
-    `bias_shift_G` is added to the bias on the state. Only an LSTM takes a mask on a GPU: several
-    launches a step there, for recordings, where launches cost almost nothing, and for streams that
-    are reset at nearly every step.
+    `bias_shift_G` is added to the bias on the state. An LSTM whose streams are reset at nearly
+    every step, or that runs on a GPU, takes the mask instead, with several launches a step: a
+    recording must not depend on where the resets are.
 
     Raises:
         ValueError: the state is for another number of streams; some calls would read beyond it.
@@ -243,14 +243,15 @@ def _in_pieces(
     masks: dict[int, Tensor],
 ) -> tuple[Tensor, list[Tensor]]:
     """h_TBH and the last state, from a call for all steps up to each reset."""
-    pieces = []
-    state = list(state)
+    if not masks:
+        return call(x_TBE, state)
+    pieces, state = [], list(state)
     for first, end in pairwise(sorted({0, *masks, len(x_TBE)})):
         if first in masks:
             state = [leaf * masks[first] for leaf in state]
         h_TBH, state = call(x_TBE[first:end], state)
         pieces.append(h_TBH)
-    return torch.cat(pieces) if len(pieces) > 1 else h_TBH, state
+    return torch.cat(pieces), state
 
 
 def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | None) -> list[Tensor]:

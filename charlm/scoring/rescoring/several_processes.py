@@ -26,6 +26,7 @@ from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
 from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists
 from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers, spells
+from charlm.text.corpus.tokens import UNK_WORD
 
 Result = TypeVar("Result")
 
@@ -166,7 +167,10 @@ class DividedScorer:
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """As the scorer's own; `memory` is the last one that was made here, or None."""
-        parts = divided(sentences, self._pool.size)
+        is_known = self._scorers.is_known
+        assert is_known is not None
+        read = [[word if is_known(word) else UNK_WORD for word in words] for words in sentences]
+        parts = divided(read, self._pool.size)
         answers: list[Scored] = self._pool.do(
             [
                 Sentences(self._number, [sentences[i] for i in part], memory is not None)
@@ -192,6 +196,7 @@ def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
     """Which sentences each process scores, by number, with equal numbers of distinct prefixes.
 
     Equal sentences go to one process: batch composition can change the last bit, and they must tie.
+    Callers write `<unk>` for unknown words, in which alone such sentences may differ.
     """
     texts = list(map(tuple, sentences))
     order = sorted(range(len(texts)), key=texts.__getitem__)

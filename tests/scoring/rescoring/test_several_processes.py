@@ -54,6 +54,19 @@ def test_equal_sentences_are_scored_by_one_process_so_that_they_stay_tied(n_part
         assert sum(text in [texts[i] for i in part] for part in parts) == 1
 
 
+@pytest.mark.parametrize("n_processes", [2, 3])
+def test_sentences_that_differ_in_unknown_words_alone_are_scored_by_one_process(
+    n_processes: int, run: Path, beside: Pool
+) -> None:
+    own, *others = loaded_by(run, n_processes)
+    pool = beside(list(map(Worker, (own, *others))))
+    (scorer,) = divided_scorers(own, pool).scorers
+    scorer.score([(word, "b", "c") for word in ("a", "aa", "b", "bb", "c", "zz", "h", "ii")])
+    first_words = [{words[0] for words in task.sentences} for task in pool.rounds[0]]
+    assert all(first_words)
+    assert {"aa", "bb", "zz", "ii"} in [words - {"a", "b", "c", "h"} for words in first_words]
+
+
 @pytest.mark.parametrize("n_processes", [1, 2, 3])
 def test_several_processes_score_as_one_does_and_remember(
     n_processes: int, run: Path, beside: Pool

@@ -21,8 +21,9 @@ def sample(options: SampleOptions, *, as_json: bool) -> Results:
 
     Each sentence begins from the model's start.
 
-    A seed gives the same sentences whatever their number and the batch size. --json adds each
-    sentence's log10 probability under the model itself, as eval gives it by sentence.
+    In fp32, a seed gives the same sentences whatever their number and the batch size; in bf16 a
+    few may differ. --json adds each sentence's log10 probability under the model itself, as eval
+    gives it by sentence.
 
     \b
     charlm sample -n 3 --temperature 0.8 --prefix "the company" --seed 7

@@ -52,7 +52,7 @@ class SampleOptions:
     ] = 200
     seed: Seed = 1
     batch_size: Annotated[
-        int, Opt("Number of sentences drawn at a time; affects the speed only.", "Machine", least=1)
+        int, Opt("Number of sentences drawn at a time; affects the speed.", "Machine", least=1)
     ] = 128
     device: Device = "auto"
     precision: Precision = "fp32"

@@ -168,7 +168,7 @@ def train_on(
         if n_before != ranks.size:
             watcher.note(
                 f"other number of processes than the run's ({n_before}, now {ranks.size}): "
-                "results agree closely, not to the bit"
+                "dropout draws other masks; without it, results agree closely, not to the bit"
             )
         check_lock()
         if ranks.is_first:

@@ -312,9 +312,10 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
     for what in ("threads", "device", "versions", "charlm"):
         before, after = getattr(stored, what), getattr(now, what)
         if before != after:
+            masks = "" if what == "threads" else "dropout may draw other masks; without it, "
             watcher.note(
-                f"other {what} than the run's ({before}, now {after}): results agree closely, "
-                "not to the bit"
+                f"other {what} than the run's ({before}, now {after}): {masks}results agree "
+                "closely, not to the bit"
             )
 
 

@@ -8,7 +8,7 @@ steps. Gates and memory are fp32 if products are bf16. On a CPU the same is comp
 operations, with which the tests compare it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from charlm.model.kernels import applied
+from charlm.model.kernels.laid_out import laid_out
 
 
 def masked_lstm(
@@ -41,6 +42,7 @@ class MaskedLSTM(torch.autograd.Function):
         x_TBG, h_BH, c_BH, weight_GH, keep_TB1 = operands
         dim = c_BH.shape[1]
         read_TBH = weight_GH.new_empty(*x_TBG.shape[:2], dim)
+        times = _times(weight_GH, n_rows=len(c_BH), dtype=c_BH.dtype)
         outputs, before, after, gates = [], [], [], []
         steps = zip(
             x_TBG.to(c_BH.dtype).unbind(), keep_TB1.unbind(), read_TBH.unbind(), strict=True
@@ -48,8 +50,7 @@ class MaskedLSTM(torch.autograd.Function):
         for x_BG, keep_B1, read_BH in steps:
             torch.mul(h_BH, keep_B1, out=read_BH)
             before.append(c_BH * keep_B1)
-            sums_BG = _product(read_BH, weight_GH.t(), like=c_BH)
-            h_BH, c_BH, gates_BG = _cell(x_BG, sums_BG, before[-1])
+            h_BH, c_BH, gates_BG = _cell(x_BG, times(read_BH), before[-1])
             outputs.append(h_BH)
             after.append(c_BH)
             gates.append(gates_BG)
@@ -64,6 +65,7 @@ class MaskedLSTM(torch.autograd.Function):
         grad_TBH, grad_c = grads
         n_steps, n_streams, dim = read_TBH.shape
         before, after, gates = (kept[k * n_steps : (k + 1) * n_steps] for k in range(3))
+        times = _times(weight_GH.t(), n_rows=n_streams, dtype=grad_c.dtype)
         sums_TBG = read_TBH.new_empty(n_steps, n_streams, 4 * dim)
         grad_h = grad_TBH[-1]
         for t in reversed(range(n_steps)):
@@ -71,7 +73,7 @@ class MaskedLSTM(torch.autograd.Function):
                 grad_h, grad_c, before=before[t], after=after[t], gates_BG=gates[t]
             )
             grad_c = grad_c * keep_TB1[t]
-            below_BH = _product(sums_TBG[t].copy_(grad_BG), weight_GH, like=grad_c)
+            below_BH = times(sums_TBG[t].copy_(grad_BG))
             grad_h = (
                 torch.addcmul(grad_TBH[t - 1], below_BH, keep_TB1[t])
                 if t
@@ -81,11 +83,12 @@ class MaskedLSTM(torch.autograd.Function):
         return sums_TBG, grad_h, grad_c, grad_weight, None
 
 
-def _product(left: Tensor, right: Tensor, *, like: Tensor) -> Tensor:
-    """left·right in the dtype of `like`, summed in it or in a finer one."""
-    if left.is_cuda and left.dtype != like.dtype:
-        return torch.mm(left, right, out_dtype=like.dtype)
-    return (left @ right).to(like.dtype)
+def _times(weight_GH: Tensor, *, n_rows: int, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+    """x ↦ x·Wᵀ for x of that many rows, in the given format, summed in it or in a finer one."""
+    if weight_GH.is_cuda and weight_GH.dtype != dtype:
+        return lambda x_BH: torch.mm(x_BH, weight_GH.t(), out_dtype=dtype)
+    times = laid_out(weight_GH, n_rows=n_rows)
+    return lambda x_BH: times(x_BH).to(dtype)
 
 
 def _cell(x_BG: Tensor, sums_BG: Tensor, c_BH: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -141,6 +141,7 @@ MIXTURE_MODERN = merged(
 )
 # The same for a CPU: training sums over a sample of the words, and the Mogrifier LSTM (Melis et
 # al., 2020) learns more in an epoch, so that a tenth of the epochs and less dropout are enough.
+# The text decides on the streams and on the noise, as for word-ngram-modern.
 MOGRIFIER_MODERN = merged(
     MIXTURE_MODERN,
     {
@@ -153,7 +154,8 @@ MOGRIFIER_MODERN = merged(
         },
         "recipe": {
             "epochs": 22,
-            "batch_size": 64,
+            "batch_size": 0,
+            "input_noise": -1.0,
             "criterion": {"type": "sampled-softmax", "noise": 3000},
             "optimiser": {"weight_decay": 6e-6},
             "schedule": {"warm_up": 0.0228},

@@ -69,7 +69,7 @@ def test_values_and_gradients_are_those_of_the_equations(
     torch.testing.assert_close(found, wanted)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", [pytest.param("cpu", marks=pytest.mark.bf16), *DEVICES[1:]])
 def test_with_a_weight_in_bf16_memory_and_outputs_stay_fp32(
     operands: list[Tensor], keep: Tensor, device: str
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_matrix_that_does_not_learn_is_a_constant(operands: tuple[Tensor, Tens
     torch.testing.assert_close(found, weight_GE.detach().sum(dim=0).expand(T, B, E))
 
 
+@pytest.mark.bf16
 def test_in_bf16_the_gradient_is_rounded_once() -> None:
     """The exact sum is 774; bf16 has 768 and 772, so steps of 1.5 would be lost one by one."""
     x_TBE = torch.cat([torch.full((1, B, E), 256.0), torch.full((T - 1, B, E), 0.5)]).bfloat16()

@@ -166,10 +166,7 @@ def train_on(
     if begun.is_resumed:
         n_before = restore_position(trainer, folder)
         if n_before != ranks.size:
-            watcher.note(
-                f"other number of processes than the run's ({n_before}, now {ranks.size}): "
-                "dropout draws other masks; without it, results agree closely, not to the bit"
-            )
+            watcher.note(_other("number of processes", before=n_before, now=ranks.size))
         check_lock()
         if ranks.is_first:
             save_log(trainer.position, folder)
@@ -312,11 +309,16 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
     for what in ("threads", "device", "versions", "charlm"):
         before, after = getattr(stored, what), getattr(now, what)
         if before != after:
-            masks = "" if what == "threads" else "dropout may draw other masks; without it, "
-            watcher.note(
-                f"other {what} than the run's ({before}, now {after}): {masks}results agree "
-                "closely, not to the bit"
-            )
+            watcher.note(_other(what, before=before, now=after))
+
+
+def _other(what: str, *, before: object, now: object) -> str:
+    """The note of a difference from the run's description."""
+    masks = "" if what == "threads" else "dropout may draw other masks; without it, "
+    return (
+        f"other {what} than the run's ({before}, now {now}): {masks}results agree closely, "
+        "not to the bit"
+    )
 
 
 def _save_what_is_new(plan: Plan, info: RunInfo, *, inventory: Inventory) -> None:

@@ -9,8 +9,6 @@ per chunk, while noise on the candidate or the state is drawn anew at each step.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 import torch
@@ -40,7 +38,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "relu": torch.relu,
 }
-STEPS_OF_PIECE = 4  # shorter pieces between resets take longer than a mask for all steps
 NORM_EPSILON = 1e-3  # as in Straka's slides; torch's default is 1e-5
 
 # cuDNN warns of this whenever a matrix is passed to its call, which weight drop needs; only the
@@ -181,11 +178,9 @@ def run_fused(
     bias_shift_G: Tensor | None = None,
     keep_TB: Tensor | None = None,
 ) -> tuple[Tensor, Leaves]:
-    """As `run_cell`, for one of torch's layers: a call for all steps, or for those between resets.
+    """As `run_cell`, for one of torch's layers: one call for all steps of a chunk without resets.
 
-    `bias_shift_G` is added to the bias on the state. An LSTM whose streams are reset at nearly
-    every step, or that runs on a GPU, takes the mask instead, with several launches a step: a
-    recording must not depend on where the resets are.
+    `bias_shift_G` is added to the bias on the state. Only an LSTM takes a mask.
 
     Raises:
         ValueError: the state is for another number of streams; some calls would read beyond it.
@@ -198,15 +193,18 @@ def run_fused(
     masks = masks_of_resets(keep_TB)
     if bf16_lstm.takes(layer, x_TBE):
         h_TBH, *after = bf16_lstm.run(x_TBE, state, weights=weights, masks=masks)
-    elif keep_TB is not None and len(masks) * STEPS_OF_PIECE > len(x_TBE):
+    elif keep_TB is not None and masks:
         on_input, on_state, bias_x, bias_h = weights
         x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h)
         weight_GH = _as_multiplied(on_state)
         h_TBH, c_BH = masked_lstm(x_TBG, state, weight_GH=weight_GH, keep_TB=keep_TB)
         after = [h_TBH[-1], c_BH]
     else:
-        call = partial(_called, layer=layer, weights=weights)
-        h_TBH, after = _in_pieces(call, x_TBE, state=state, masks=masks)
+        start = tuple(leaf[None].contiguous() for leaf in state)
+        hx = start if len(start) > 1 else start[0]
+        call = getattr(torch._VF, layer.mode.lower())  # as torch's own layer
+        h_TBH, *ends = call(x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False)
+        after = [end[0] for end in ends]
     return h_TBH, tuple(leaf.to(before.dtype) for leaf, before in zip(after, state, strict=True))
 
 
@@ -222,36 +220,6 @@ def masks_of_resets(keep_TB: Tensor | None) -> dict[int, Tensor]:
     else:
         steps = (keep_TB == 0).any(dim=1).nonzero().flatten().tolist()
     return {t: keep_TB[t].unsqueeze(1) for t in steps}
-
-
-def _called(
-    x_TBE: Tensor, state: Sequence[Tensor], *, layer: nn.RNNBase, weights: list[Tensor]
-) -> tuple[Tensor, list[Tensor]]:
-    """h_TBH and the state after the last step, by the call that torch's own layer makes."""
-    start = tuple(leaf[None].contiguous() for leaf in state)
-    hx = start if len(start) > 1 else start[0]
-    call = getattr(torch._VF, layer.mode.lower())
-    h_TBH, *after = call(x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False)
-    return h_TBH, [leaf[0] for leaf in after]
-
-
-def _in_pieces(
-    call: Callable[..., tuple[Tensor, list[Tensor]]],
-    x_TBE: Tensor,
-    *,
-    state: Sequence[Tensor],
-    masks: dict[int, Tensor],
-) -> tuple[Tensor, list[Tensor]]:
-    """h_TBH and the last state, from a call for all steps up to each reset."""
-    if not masks:
-        return call(x_TBE, state)
-    pieces, state = [], list(state)
-    for first, end in pairwise(sorted({0, *masks, len(x_TBE)})):
-        if first in masks:
-            state = [leaf * masks[first] for leaf in state]
-        h_TBH, state = call(x_TBE[first:end], state)
-        pieces.append(h_TBH)
-    return torch.cat(pieces), state
 
 
 def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | None) -> list[Tensor]:

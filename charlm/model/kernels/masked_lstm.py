@@ -1,7 +1,7 @@
 """An LSTM whose streams can be reset at any step, in few launches per step.
 
-It is for recorded steps, and for streams that are reset so often that a call for each piece between
-resets takes longer.
+It is for recorded steps, and for fp32 on a CPU, where a call for each piece between resets takes
+longer (recipes/bench).
 
 Products that do not depend on a state, such as the weight's gradient, are one product for all
 steps. Gates and memory are fp32 if products are bf16. On a CPU the same is computed with plain

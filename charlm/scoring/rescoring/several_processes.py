@@ -168,7 +168,7 @@ class DividedScorer:
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """As the scorer's own; `memory` is the last one that was made here, or None."""
         is_known = self._scorers.is_known
-        assert is_known is not None
+        assert is_known is not None  # there is a scorer
         read = [[word if is_known(word) else UNK_WORD for word in words] for words in sentences]
         parts = divided(read, self._pool.size)
         answers: list[Scored] = self._pool.do(

@@ -38,9 +38,8 @@ class Objective:
         self.precision = precision
         self.unigrams_V = unigrams(inventory).to(device)
         self.nll_every = NLL_EVERY * max(1, inventory.n_words // MANY_WORDS)
-        # A chunk is cut wherever a stream is reset: with 64 streams of word-ngram-modern `--for
-        # sentences` at every step, which made 1,009 tokens/s on a CPU thread, and 2,809 with masks.
-        # On a GPU without recorded steps a call for each of a few pieces is faster than a mask.
+        # Without a mask a chunk is cut wherever a stream is reset. On a CPU that takes longer from
+        # the first reset on (recipes/bench); on a GPU a mask takes several launches a step.
         batching = recipe.batching
         is_often_cut = isinstance(batching, StreamBatching) and batching.reset >= OFTEN
         self.masks_resets = model.context.takes_masks and (is_often_cut or device.type == "cpu")

@@ -81,6 +81,7 @@ class Rescored:
     # The first model's log-probabilities, word by word; empty for lattices and without a model.
     words: tuple[WordLogProbs, ...] = ()
     sureness: Sureness = Sureness()
+    risks: tuple[float, ...] = ()  # the expected error of each; empty: it does not decide
 
     @property
     def ranking(self) -> tuple[int, ...]:

@@ -253,6 +253,17 @@ def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come() 
     ) in result.stderr.splitlines()
 
 
+def test_what_the_others_agree_with_is_chosen() -> None:
+    Path("votes.tsv").write_text("id\tam\ttext\nu\t-1\tx y\nu\t-2\ta c\nu\t-3\ta b\n")
+    result = ask("votes.tsv", "--mbr", "wer", "--write", "trn")
+    assert result.stdout == "a c (u)\n"
+    assert {
+        "chosen by the lowest expected error (minimum Bayes risk, wer)",
+        "weights: none: all hypotheses of a list are equally likely; --weight sets one, charlm "
+        "tune finds some",
+    } <= {*result.stderr.splitlines()}
+
+
 def test_a_p_that_is_too_small_for_a_number_is_not_0() -> None:
     given = ["--refs", "refs", "--columns", "id,am,text", "--weight", "am=1", "--write", "none"]
 

@@ -168,6 +168,8 @@ def _lists(result: "ScoreResult | ServeResult") -> Iterator[str]:
         yield f"texts that their list had before: {counts.n_duplicates}{scored}{together}"
     if result.sharing is not None:
         yield f"sharing: {result.sharing:.2f} tokens a prefix"
+    if result.mbr is not None:
+        yield f"chosen by the lowest expected error (minimum Bayes risk, {result.mbr})"
     yield f"another hypothesis is the best one now: {output.counted(counts.n_moved, 'list')}"
     if counts.n_empty_wins:
         yield f"the best hypothesis is empty: {output.counted(counts.n_empty_wins, 'list')}"
@@ -223,6 +225,8 @@ def _weights(result: "ScoreResult | ServeResult") -> Iterator[str]:
         order = "a text counts as often as its list has it"
         if result.dedup != "sum":
             order = "lists keep their order"
+        if result.mbr is not None:
+            order = "all hypotheses of a list are equally likely"
         yield f"weights: none: {order}; --weight sets one, charlm tune finds some"
     else:
         yield f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"

@@ -5,7 +5,8 @@ lists hold no texts to compare, only the counts of matches of each hypothesis; t
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import sacrebleu
@@ -14,6 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
+from charlm.nbest.metrics.shared_ngrams import shared
 from charlm.nbest.ranking.features import Floats
 from charlm.nbest.references.references import References
 
@@ -48,6 +50,17 @@ class Bleu(Metric):
         for *references, hypothesis in pairs:
             found = self._bleu.sentence_score(hypothesis, references)
             yield (found.sys_len, found.ref_len, *found.counts, *found.totals)
+
+    def counts_between(self, texts: Sequence[str]) -> Iterator[Ints]:
+        """Each text is split into words once, by sacrebleu's tokeniser, and its n-grams counted."""
+        words = [self._bleu.tokenizer(text.rstrip()).split() for text in texts]
+        lengths_H1 = np.array([[len(each)] for each in words], np.int64)
+        totals_HO = np.maximum(0, lengths_H1 - np.arange(ORDER))
+        shared_HHO = np.stack(
+            [shared([_ngrams(each, n) for each in words]) for n in range(1, ORDER + 1)], axis=-1
+        )
+        for wanted, matches_HO in zip(lengths_H1, shared_HHO, strict=True):
+            yield np.hstack([lengths_H1, np.full_like(lengths_H1, wanted), matches_HO, totals_HO])
 
     def errors(self, sums_NK: Ints) -> Floats:
         """1 − BLEU of each row of sums, with sacrebleu's default smoothing (NIST's)."""
@@ -94,6 +107,10 @@ class CountedBleu(Bleu):
         closest = min(wanted, key=lambda each: abs(each - length))  # of two as close, the shorter
         totals = [max(0, length - n) for n in range(ORDER)]
         return [length, closest, *matches, *totals]
+
+
+def _ngrams(words: Sequence[str], n: int) -> Counter[str]:
+    return Counter(" ".join(words[at : at + n]) for at in range(len(words) - n + 1))
 
 
 def _errors(sums_NK: Ints, *, n_orders_N: Ints) -> Floats:

@@ -6,12 +6,13 @@ word as wrong. chrF++ (Popović, 2017) compares single words and pairs of words 
 
 import string
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import sacrebleu
 
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
+from charlm.nbest.metrics.shared_ngrams import shared
 from charlm.nbest.ranking.features import Floats
 
 ORDER = 6
@@ -47,6 +48,15 @@ class ChrF(Metric):
             found = self._ngrams(hypothesis)
             rows = [_compared(found, wanted) for wanted in ngrams]
             yield rows[0] if len(rows) == 1 else rows[np.argmax(_scores(np.array(rows)))]
+
+    def counts_between(self, texts: Sequence[str]) -> Iterator[Ints]:
+        """The n-grams of each text are counted once."""
+        ngrams = [*map(self._ngrams, texts)]
+        totals_HO = np.array([[each.total() for each in orders] for orders in ngrams], np.int64)
+        shared_HHO = np.stack([*map(shared, zip(*ngrams, strict=True))], axis=-1)
+        for wanted_O, matches_HO in zip(totals_HO, shared_HHO, strict=True):
+            found_HO = np.where(wanted_O > 0, totals_HO, 0)
+            yield np.hstack([found_HO, np.broadcast_to(wanted_O, totals_HO.shape), matches_HO])
 
     def errors(self, sums_NK: Ints) -> Floats:
         """1 − chrF of each row of sums."""

@@ -7,13 +7,14 @@ them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
 
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.ranking.features import Floats
@@ -65,6 +66,15 @@ class Metric(ABC):
         self._counts.update(zip(missing, self.count(missing), strict=True))
         return [np.array([self._counts[pair] for pair in pairs], np.int64) for pairs in pairs_L]
 
+    def between(self, texts: Sequence[str]) -> Floats:
+        """The error of each text (column) if each is the reference (row), (H, H)."""
+        return np.array([self.errors_alone(counts_HK) for counts_HK in self.counts_between(texts)])
+
+    def counts_between(self, texts: Sequence[str]) -> Iterator[Ints]:
+        """With each text as the reference the counts of all, (H, K)."""
+        for reference in texts:
+            yield np.array([*self.count([(reference, text) for text in texts])], np.int64)
+
 
 def _pairs(nbest: NbestList, files: Sequence[References]) -> list[Pair]:
     references = [" ".join(each[nbest.id]) for each in files]
@@ -101,6 +111,12 @@ class ErrorRate(Metric):
             reference, hypothesis = map(self.tokens, pair)
             kinds = [edit.tag for edit in Levenshtein.editops(reference, hypothesis)]
             yield *map(kinds.count, ("replace", "delete", "insert")), len(reference)
+
+    def between(self, texts: Sequence[str]) -> Floats:
+        """The edits between each two texts, (H, H)."""
+        tokens = [*map(self.tokens, texts)]
+        edits_HH: Floats = cdist(tokens, tokens, scorer=Levenshtein.distance, dtype=np.float64)
+        return edits_HH
 
 
 class WordErrorRate(ErrorRate):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from charlm.nbest.metrics.error_rates import Metric
 
-MetricName = Literal[
+TextMetricName = Literal[
     "wer",
     "cer",
     "bleu",
@@ -16,8 +16,8 @@ MetricName = Literal[
     "chrf",
     "chrf++",
     "ter",
-    "counted-bleu",
 ]
+MetricName = Literal[TextMetricName, "counted-bleu"]  # the last one compares no texts
 HIGHER_IS_BETTER = ("bleu", "chrf")  # how their names begin; what is minimised is 1 - each
 OF_SEVERAL = ("bleu", "chrf", "ter")  # take more than one reference of a sentence
 USUAL = ("13a", "tercom")  # sacrebleu's tokenisers of BLEU and TER if none is named

@@ -20,7 +20,7 @@ error: it would be read back as another id, or as words.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.hypotheses import Hypothesis, Rescored
@@ -33,6 +33,7 @@ from charlm.text.io.table_lines import quoted_field
 
 TOTAL = "charlm_total"  # Σ weight·feature
 POSTERIOR = "charlm_posterior"  # the probability in the list
+RISK = "charlm_risk"  # the expected error, where it decides
 UNFIT = {  # what an id cannot hold in each layout
     "kaldi": re.compile(r"[ \t]|^$"),
     "trn": re.compile(r"[ \t()]|^$"),
@@ -66,7 +67,8 @@ def laid_out(lists: Iterable[Rescored], form: Format, *, layout: str) -> Iterato
 def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
     """`{"id": …, "hyps": [{"text": …, "scores": {"am": …, "charlm": …, "charlm_total": …}}, …]}`.
 
-    Beside a total stands `charlm_posterior`, the hypothesis' probability in its list.
+    Beside a total stands `charlm_posterior`, the hypothesis' probability in its list, and where
+    expected errors decide the ranking, `charlm_risk`.
 
     Raises:
         DataError: a score that is not finite; a list that already has `charlm`, or a total.
@@ -76,7 +78,7 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
         value: dict[str, object] = {"id": nbest.id}
         if nbest.recording:
             value["recording"] = nbest.recording
-        shares = posteriors(item).tolist() if item.totals else ()
+        shares = tuple(posteriors(item).tolist()) if item.totals else ()
         value["hyps"] = [
             _hypothesis(item, index, shares)
             for index in item.ranking
@@ -87,7 +89,7 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
         yield Piece("", json.dumps(value, ensure_ascii=False) + "\n")
 
 
-def _hypothesis(item: Rescored, index: int, shares: Sequence[float]) -> dict[str, object]:
+def _hypothesis(item: Rescored, index: int, shares: tuple[float, ...]) -> dict[str, object]:
     hypothesis = item.nbest.hypotheses[index]
     own = {name: _number(values[index], hypothesis) for name, values in item.models.items()}
     scores = {**hypothesis.features, **own}
@@ -95,9 +97,10 @@ def _hypothesis(item: Rescored, index: int, shares: Sequence[float]) -> dict[str
         if values:
             refuse_twice(hypothesis, name)
             scores[name] = _number(values[index], hypothesis)
-    if shares:
-        refuse_twice(hypothesis, POSTERIOR)
-        scores[POSTERIOR] = float(f"{shares[index]:.{DIGITS}g}")
+    for name, values in ((POSTERIOR, shares), (RISK, item.risks)):
+        if values:
+            refuse_twice(hypothesis, name)
+            scores[name] = float(f"{values[index]:.{DIGITS}g}")
     return {"text": " ".join(hypothesis.words), "scores": scores}
 
 

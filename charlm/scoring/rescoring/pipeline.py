@@ -14,6 +14,8 @@ from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import Dedup, NbestList, Rescored
 from charlm.nbest.lattices.lattice_options import GRAPH, REST
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
+from charlm.nbest.metrics.bayes_risk import by_risk
+from charlm.nbest.metrics.error_rates import Metric
 from charlm.nbest.ranking.features import FeatureTable, feature_table
 from charlm.nbest.ranking.weights import Weights, rescored
 from charlm.nbest.reading.policies import refuse_twice
@@ -181,6 +183,7 @@ class Pipeline:
     names: tuple[str, ...]  # of the scores that writers add; the first is `charlm`
     own_weights: bool = False  # each list has its own weights
     dedup: Dedup = "none"  # how hypotheses with the same words count together
+    mbr: Metric | None = None  # its expected error chooses; None: the totals do
     # Features that a hypothesis lacks, and others of its list or of the first list have.
     allow_missing: bool = False
     at_once: int = 4096  # hypotheses scored together, or more; 0: each list alone
@@ -233,6 +236,8 @@ class Pipeline:
         result = rescored(
             scored.nbest, scored.table, weights=self.weights, scores=scores, dedup=self.dedup
         )
+        if self.mbr is not None:
+            result = by_risk(result, self.mbr)
         if scored.scores:
             result = replace(result, words=scored.scores[0])
         if len(self.names) > 1:

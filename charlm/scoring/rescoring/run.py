@@ -20,6 +20,7 @@ from charlm.nbest.lattices.lattice_files import KALDI, lattice_format, read_latt
 from charlm.nbest.lattices.lattice_options import KALDI_AM, REST, LatticeOptions
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE
+from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.ranking.features import OOV, WORDS
 from charlm.nbest.ranking.weights import Weights, load_weights, parse_weights
 from charlm.nbest.reading.format import Format, Source
@@ -316,6 +317,7 @@ def pipeline_of(
         scorers.names[:1] if lattices else scorers.names,
         own_weights=lattices is not None and weights is None,
         dedup=options.dedup,
+        mbr=None if options.mbr is None else metric_named(options.mbr),
         allow_missing=options.allow_missing,
         notices=notices,
     )

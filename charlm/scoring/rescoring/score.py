@@ -102,6 +102,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     return ScoreResult(
         **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
         dedup=options.dedup,
+        mbr=options.mbr,
         report=rates,
         confidences=found_confidences,
         n_without_reference=n_left_out,
@@ -198,6 +199,11 @@ def _require_several(options: ScoreOptions, form: Format) -> None:
         raise ConfigError(
             "--write ranked (--sort): a lattice has no order of hypotheses; expected scored "
             "or nbest, whose lists have the best first"
+        )
+    if is_lattice and options.layout == "scored" and options.mbr is not None:
+        raise ConfigError(
+            f"--mbr {options.mbr}: a lattice is written for decoders, which choose by totals; "
+            "expected another --write, such as nbest or trn"
         )
     if isinstance(form, TextFormat) and options.layout == "ranked":
         raise ConfigError(

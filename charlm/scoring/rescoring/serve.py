@@ -60,7 +60,7 @@ def serve(options: ServeOptions) -> ServeResult:
         server = Server(pipeline, source, options.layout)
         server.answer(options.out)
         done = what_was_done(server.pipeline, form, scorers=scorers, source="-", began=began)
-        return ServeResult(**done, dedup=options.dedup, n_errors=server.n_errors)
+        return ServeResult(**done, dedup=options.dedup, mbr=options.mbr, n_errors=server.n_errors)
 
     return run_with_scorers(options, run)
 

@@ -9,6 +9,7 @@ from charlm.interface.json_results import plain
 from charlm.interface.short_repr import ShortRepr
 from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.calibration import Calibration
+from charlm.nbest.metrics.metric_names import TextMetricName
 from charlm.nbest.metrics.rates_report import RateReport
 from charlm.nbest.ranking.weights import Weights
 from charlm.nbest.reading.format import Format
@@ -59,6 +60,7 @@ class ScoreResult(RescoringResult):
     """What was done to lists that were written."""
 
     dedup: Dedup  # how hypotheses with the same words counted together
+    mbr: TextMetricName | None  # whose expected error chose; None: the totals did
     report: RateReport | None
     confidences: Calibration | None  # of --write confidences, with references of words
     n_without_reference: int  # lists that the report leaves out
@@ -70,6 +72,7 @@ class ServeResult(RescoringResult):
     """What was done to lines that were answered."""
 
     dedup: Dedup
+    mbr: TextMetricName | None
     n_errors: int  # lines that could not be served
 
 

@@ -23,18 +23,15 @@ from charlm.interface.options import (
     as_names,
     several,
 )
-from charlm.nbest.hypotheses import LARGEST, Dedup
+from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.lattices.lattice_options import LatticeOptions
-from charlm.nbest.metrics.metric_names import OF_SEVERAL, MetricName
-from charlm.nbest.reading.format import SAME_FORMAT, OnNan
+from charlm.nbest.metrics.metric_names import OF_SEVERAL, MetricName, TextMetricName
+from charlm.nbest.reading.format import OnNan
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.normalisation.phrase_map import rules_of
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
-
-LISTS = (*SAME_FORMAT, "nbest")  # layouts with all hypotheses of each list
-POSTERIORS = ("nbest", "confidences")  # layouts that hold them
 
 REFERENCES = Opt(
     "File of the references; own takes those that the lists hold themselves. May be repeated for "
@@ -214,6 +211,11 @@ class RescoringOptions:
         return None
 
     @property
+    def mbr(self) -> TextMetricName | None:
+        """The metric by whose expected error hypotheses are chosen; None: by their totals."""
+        return None
+
+    @property
     def keeps_order(self) -> bool:
         """Whether nothing needs a ranking; then, without weights, the lists keep their order."""
         return False
@@ -372,72 +374,6 @@ class ListOptions(RescoringOptions):
                 raise ConfigError(f"--features {text!r:.80}: expected NAME=FILE, each name once")
             files[name] = Path(path)
         return files
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions(RescoringOptions):
-    """Adds how the resulting lists are weighted and laid out."""
-
-    weights: Annotated[str | Path | None, Opt("File of feature weights, as tune writes it.")] = None
-    sort: Annotated[
-        bool,
-        Opt(
-            "Write the best hypotheses first, as --write ranked; otherwise the list's order is "
-            "kept.",
-            "Output",
-        ),
-    ] = False
-    dedup: Annotated[
-        Dedup,
-        Opt(
-            "How hypotheses with the same words are ranked: each for itself (none), or together by "
-            "log \u03a3 exp of their totals, each times the posterior scale (sum), or by the "
-            "largest of them (max). The best one represents them with its own features; the lines "
-            "of the others are kept, after it where ranked, but nbest leaves them out. tune goes "
-            "by the largest.",
-            "Output",
-        ),
-    ] = "none"
-    posterior_scale: Annotated[
-        float | None,
-        Opt(
-            "Number by which totals are multiplied for posteriors, confidences and --dedup sum: a "
-            "small one makes them less sure. If not given: that of --weights, which tune fits, "
-            "else 1.",
-            "Output",
-            least=0,
-            most=LARGEST,
-        ),
-    ] = None
-    write: str
-
-    @property
-    def layout(self) -> str:
-        """How lists are written."""
-        return "ranked" if self.sort and self.write == "scored" else self.write
-
-    @property
-    def written_encoding(self) -> str:
-        """The encoding of the output; UTF-8 unless lists keep their own format."""
-        return self.encoding if self.layout in SAME_FORMAT else UTF8
-
-    @property
-    def has_posteriors(self) -> bool:
-        """Whether posteriors are written, or summed for a ranking."""
-        return self.layout in POSTERIORS or self.dedup == "sum"
-
-    def require_use(self) -> None:
-        """Raises ConfigError for `sort` without lists, or a scale without posteriors."""
-        if self.posterior_scale is not None and not self.has_posteriors:
-            raise ConfigError(
-                f"--posterior-scale {self.posterior_scale:g}: --write {self.write} has no "
-                f"posteriors; expected one of {', '.join(POSTERIORS)}, or --dedup sum; drop it"
-            )
-        if self.sort and self.write not in LISTS:
-            raise ConfigError(
-                f"--sort: --write {self.write} has no list to sort; expected one of "
-                f"{', '.join(LISTS)}; drop one of them"
-            )
 
 
 def check_references(paths: Sequence[str | Path], *, metric: MetricName) -> None:

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from charlm.errors import ConfigError
 from charlm.interface.options import OnStage, Opt, several
 from charlm.nbest.reading.format import SAME_FORMAT
+from charlm.scoring.rescoring.options.output_options import OutputOptions
 from charlm.scoring.rescoring.options.rescoring_options import (
     REFERENCES,
     ListOptions,
-    OutputOptions,
     check_references,
 )
 from charlm.text.io.paths import require_place
@@ -92,7 +92,8 @@ class ScoreOptions(OutputOptions, ListOptions):
 
     @property
     def keeps_order(self) -> bool:
-        return self.layout in ("scored", "word-scores", "none") and self.explain is None
+        shows_choice = self.explain is not None or (self.mbr is not None and bool(self.refs))
+        return self.layout in ("scored", "word-scores", "none") and not shows_choice
 
     @property
     def goes_to_folder(self) -> bool:
@@ -109,6 +110,7 @@ class ScoreOptions(OutputOptions, ListOptions):
         if self.lists is None:
             raise ConfigError("found no LIST; expected lists to score; name a file")
         has_more = self.has_models or self.weights or self.weight or self.refs or self.explain
+        has_more = has_more or self.mbr
         if self.layout == "scored" and not has_more:
             raise ConfigError(
                 "found neither --model nor --lm, and no weights or --refs; expected a model that "
@@ -136,6 +138,11 @@ class ScoreOptions(OutputOptions, ListOptions):
             raise ConfigError(
                 "--explain --dedup sum: two hypotheses are explained, and sums are of more; "
                 "expected --dedup max or none"
+            )
+        if self.explain is not None and self.mbr is not None:
+            raise ConfigError(
+                f"--explain --mbr {self.mbr}: totals are explained, and expected errors choose; "
+                "expected one of them; drop either"
             )
         self.require_use()
         self._check_place(self.lists)

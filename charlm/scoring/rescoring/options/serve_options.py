@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
 from charlm.interface.options import Opt
-from charlm.scoring.rescoring.options.rescoring_options import OutputOptions
+from charlm.scoring.rescoring.options.output_options import OutputOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class ServeOptions(OutputOptions):
 
         if self.out is None:
             raise ConfigError("out: found None; expected a function that is given each answer")
-        if not (self.has_models or self.weights or self.weight):
+        if not (self.has_models or self.weights or self.weight or self.mbr):
             raise ConfigError(
                 "found neither --model nor --lm, and no weights; expected a model that scores the "
                 "lines, or weights of their own features; name one"

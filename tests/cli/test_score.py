@@ -241,6 +241,7 @@ def test_without_a_model_it_is_told_what_ranks() -> None:
     told = "weights: none: lists keep their order; --weight sets one, charlm tune finds some"
     assert {said, told} <= {*lines}
     assert "lists: 0 better, 0 worse, 2 in all" in lines
+    assert lines[lines.index("error       first-best  rescored") + 1].startswith("other word")
 
 
 def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come() -> None:

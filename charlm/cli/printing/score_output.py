@@ -306,7 +306,17 @@ def _rates(report: "RateReport") -> Iterator[str]:
     yield f"lists: {report.n_better} better, {report.n_worse} worse, {report.n_lists} in all"
     yield from _gain(report.significance)
     yield from _limit(report)
+    yield from _kinds(report)
     yield f"metric: {report.metric}"
+
+
+def _kinds(report: "RateReport") -> Iterator[str]:
+    """How many errors of each kind there are, before and after; nothing where there are none."""
+    rows = [
+        [name, *map(str, counts)] for name, counts in (report.kinds or {}).items() if any(counts)
+    ]
+    if rows:
+        yield from output.table_lines(rows, header=["error", "first-best", "rescored"])
 
 
 def _confidences(found: "Calibration") -> Iterator[str]:

@@ -4,6 +4,7 @@ The oracle at n picks among the first n hypotheses in the order of the list, not
 Errors that it still makes are the recogniser's: no language model can correct them in these lists.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,9 @@ import numpy as np
 from charlm.errors import DataError
 from charlm.interface.json_results import JsonResult
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
+from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric, WordErrorRate
 from charlm.nbest.metrics.significance import Significance, compare
+from charlm.nbest.references.error_kinds import KINDS, error_kinds
 from charlm.nbest.references.references import References
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
@@ -50,6 +52,9 @@ class RateReport(JsonResult):
     n_worse: int
     n_best: int  # lists whose choice is as good as their oracle's
     significance: Significance
+    # Errors of the first hypotheses and of the choice by kind, none of which is left out; of WER
+    # alone.
+    kinds: dict[str, tuple[int, int]] | None
     derived = ("share_of_lists", "share_of_lists_in_first", "grows", "is_limited_by_lists")
 
     @property
@@ -126,7 +131,20 @@ def report(
         n_worse=int((changes_L > 0).sum()),
         n_best=int((metric.errors_alone(choices_LK) <= metric.errors_alone(bests_LK)).sum()),
         significance=compare(firsts_LK, choices_LK, metric=metric, lists=lists),
+        kinds=_kinds(lists, rescored, references) if isinstance(metric, WordErrorRate) else None,
     )
+
+
+def _kinds(
+    lists: Sequence[NbestList], rescored: Sequence[Rescored], references: References
+) -> dict[str, tuple[int, int]]:
+    first, chosen = Counter[str](), Counter[str]()
+    for nbest, result in zip(lists, rescored, strict=True):
+        said, words = references[nbest.id], nbest.hypotheses[0].words
+        own = error_kinds(said, words)
+        first += own
+        chosen += own if result.best.words == words else error_kinds(said, result.best.words)
+    return {kind: (first[kind], chosen[kind]) for kind in KINDS}
 
 
 def oracle(

@@ -43,6 +43,8 @@ def test_the_rates_are_those_counted_by_hand() -> None:
     assert (result.n_better, result.n_worse, result.n_best) == (1, 1, 2)
     assert result.recovered == 0.0
     assert result.significance.difference == 0.0
+    found = {kind: counts for kind, counts in result.kinds.items() if any(counts)}
+    assert found == {"other word": (1, 0), "deleted": (2, 3)}
 
 
 def test_what_is_left_in_every_hypothesis_is_the_lists_own() -> None:
@@ -61,7 +63,7 @@ def test_a_sentence_of_three_words_can_be_better_by_bleu() -> None:
     references = {"u": ("thank", "you", "."), "v": tuple(long.split())}
     rescored = [Rescored(short, order=(1, 0)), Rescored(other)]
     better = report([short, other], rescored, references=references, metric=Bleu())
-    assert (better.n_better, better.n_worse, better.n_best) == (1, 0, 2)
+    assert (better.n_better, better.n_worse, better.n_best, better.kinds) == (1, 0, 2, None)
     rescored = [Rescored(short), Rescored(other)]
     kept = report([short, other], rescored, references=references, metric=Bleu())
     assert (kept.n_better, kept.n_worse, kept.n_best) == (0, 0, 1)

@@ -19,12 +19,11 @@ DIGITS = 9  # risks that differ by less are equal: sums in another order differ 
 def by_risk(item: Rescored, metric: Metric) -> Rescored:
     """The list ranked by expected errors, Σ posterior·error; equal ones stay in their order.
 
-    Without totals all hypotheses are equally likely.
+    Without weights all totals are 0, and all hypotheses equally likely.
     """
     texts = [" ".join(each.words) for each in item.nbest.hypotheses]
-    n = len(texts)
-    shares_H = posteriors(item) if item.totals else np.full(n, 1 / n)
-    risks_H = _risks(texts, shares_H, metric=metric)
+    item = item if item.totals else replace(item, totals=(0.0,) * len(texts))
+    risks_H = _risks(texts, posteriors(item), metric=metric)
     order = sorted(item.ranking, key=risks_H.tolist().__getitem__)
     return replace(item, order=tuple(order), risks=tuple(risks_H.tolist()))
 

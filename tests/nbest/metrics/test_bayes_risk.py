@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.metrics.bayes_risk import by_risk
 from charlm.nbest.metrics.metric_names import TextMetricName, metric_named
+from charlm.nbest.ranking.confidences import posteriors
 from charlm.nbest.ranking.weights import deduplicated
 
 WER = metric_named("wer")
@@ -42,8 +43,9 @@ def test_what_others_agree_with_beats_the_likeliest() -> None:
     assert item.ranking == (2, 0, 3, 1)
 
 
-def test_without_totals_the_most_central_hypothesis_wins() -> None:
+def test_without_weights_the_most_central_hypothesis_wins() -> None:
     item = by_risk(ranked("a x y", "a b c", "a b y"), WER)
+    assert posteriors(item) == pytest.approx([1 / 3] * 3)
     assert (item.ranking, item.risks) == ((2, 0, 1), pytest.approx((1.0, 1.0, 2 / 3)))
 
 

@@ -33,6 +33,8 @@ def test_the_chosen_is_written_and_measured() -> None:
     assert written(weight="am=1", write="text") == "x y\nx y\n"
     assert written(weight="am=1", mbr="wer", write="text") == "a b\na b\n"
     assert written(mbr="chrf", write="kaldi") == "u a b\nv a b\n"  # all equally likely
+    votes = written(mbr="wer", write="confidences").splitlines()[1:3]
+    assert votes == ["u\t1\ta\t0.500000", "u\t2\tb\t0.500000"]  # of four
     found = charlm.score("lists.tsv", weight="am=1", mbr="wer", refs="refs")
     assert (found.report.rescored.error, found.report.first.error) == (0.0, 1.0)
     assert (found.counts.n_moved, found.mbr, found.to_dict()["mbr"]) == (2, "wer", "wer")

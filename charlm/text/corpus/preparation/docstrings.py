@@ -7,6 +7,8 @@ like English is left out rather than mended: a corpus may lose a sentence, not g
 import re
 from collections.abc import Iterator
 
+from charlm.text.corpus.normalisation.oddities import UNWANTED
+
 BULLET = re.compile(r"(?:[*\-+o\u2022]|\(?\d{1,2}[.)]|\[\d+\]|\.\. \[\d+\]) +(?=\S)")
 DEFINITION = re.compile(r"\S+(?:, \S+)* +--? +(?=\S)")
 PARAMETER = re.compile(r"(?:\*{0,2}[a-z_][\w.]*(?: \([^)]*\))?|:\w+ [\w.*]+): +")
@@ -34,8 +36,10 @@ PLAIN_WORD = re.compile(
     r"[\"'(\[]*(?:[A-Z]?[a-z]+|[A-Z]+|\d+)(?:['\u2019/-][A-Za-z]+)*[\"')\],.;:!?]*"
 )
 LOWER_WORD = re.compile(r"[a-z]+[,.;:]?")
+# Also what no text file holds: lone surrogates here, NUL and the like in UNWANTED. A docstring has
+# them by an escape such as b'\0'.
 FOREIGN = re.compile(
-    r"[{}|\\~^$]|::|://|==|\+-|->|=>|<-|^import |^from \w+ import|\b\w+ = |\w\(\w*,"
+    r"[{}|\\~^$\ud800-\udfff]|::|://|==|\+-|->|=>|<-|^import |^from \w+ import|\b\w+ = |\w\(\w*,"
 )
 LEAST_LOWER = 2
 LEAST_PLAIN = 0.7
@@ -126,4 +130,5 @@ def is_english(sentence: str) -> bool:
         n_lower >= LEAST_LOWER
         and n_plain >= LEAST_PLAIN * len(tokens)
         and not FOREIGN.search(sentence)
+        and not UNWANTED.search(sentence)
     )

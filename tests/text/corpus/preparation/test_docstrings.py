@@ -87,6 +87,8 @@ def test_what_is_not_english_prose_is_left_out(text: str) -> None:
         ("Call foo.bar() with the given name, or None.", True),
         ("Close it.", False),  # too short to decide
         ("self.a b_c d[e] f(g) to the", False),
+        ("It is padded with b'\0' so that it has a length.", False),
+        ("It is written as '\ud800' in the text of a file.", False),
     ],
 )
 def test_english_is_mostly_plain_words(sentence: str, expected: bool) -> None:

@@ -5,7 +5,6 @@ lists hold no texts to compare, only the counts of matches of each hypothesis; t
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ from sacrebleu.metrics.bleu import BLEU
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
-from charlm.nbest.metrics.shared_ngrams import shared
+from charlm.nbest.metrics.shared_ngrams import shared, word_ngrams
 from charlm.nbest.ranking.features import Floats
 from charlm.nbest.references.references import References
 
@@ -57,7 +56,7 @@ class Bleu(Metric):
         lengths_H1 = np.array([[len(each)] for each in words], np.int64)
         totals_HO = np.maximum(0, lengths_H1 - np.arange(ORDER))
         shared_HHO = np.stack(
-            [shared([_ngrams(each, n) for each in words]) for n in range(1, ORDER + 1)], axis=-1
+            [shared(word_ngrams(each, n) for each in words) for n in range(1, ORDER + 1)], axis=-1
         )
         for wanted, matches_HO in zip(lengths_H1, shared_HHO, strict=True):
             yield np.hstack([lengths_H1, np.full_like(lengths_H1, wanted), matches_HO, totals_HO])
@@ -107,10 +106,6 @@ class CountedBleu(Bleu):
         closest = min(wanted, key=lambda each: abs(each - length))  # of two as close, the shorter
         totals = [max(0, length - n) for n in range(ORDER)]
         return [length, closest, *matches, *totals]
-
-
-def _ngrams(words: Sequence[str], n: int) -> Counter[str]:
-    return Counter(" ".join(words[at : at + n]) for at in range(len(words) - n + 1))
 
 
 def _errors(sums_NK: Ints, *, n_orders_N: Ints) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 import sacrebleu
 
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
-from charlm.nbest.metrics.shared_ngrams import shared
+from charlm.nbest.metrics.shared_ngrams import shared, word_ngrams
 from charlm.nbest.ranking.features import Floats
 
 ORDER = 6
@@ -71,16 +71,13 @@ class ChrF(Metric):
         """The n-grams of each order: of letters without blanks, then of words."""
         letters, words = "".join(text.split()), _words(text) if self._of_words else []
         return [
-            *(Counter(letters[at : at + n] for at in _places(letters, n)) for n in ORDERS),
-            *(
-                Counter(" ".join(words[at : at + n]) for at in _places(words, n))
-                for n in range(1, self._of_words + 1)
-            ),
+            *(_letter_ngrams(letters, n) for n in ORDERS),
+            *(word_ngrams(words, n) for n in range(1, self._of_words + 1)),
         ]
 
 
-def _places(units: Sequence[str], n: int) -> range:
-    return range(len(units) - n + 1)
+def _letter_ngrams(letters: str, n: int) -> Counter[str]:
+    return Counter(letters[at : at + n] for at in range(len(letters) - n + 1))
 
 
 def _words(text: str) -> list[str]:

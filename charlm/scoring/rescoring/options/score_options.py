@@ -109,8 +109,8 @@ class ScoreOptions(OutputOptions, ListOptions):
     def check(self) -> None:
         if self.lists is None:
             raise ConfigError("found no LIST; expected lists to score; name a file")
-        has_more = self.has_models or self.weights or self.weight or self.refs or self.explain
-        has_more = has_more or self.mbr
+        is_asked = self.refs or self.explain or self.mbr
+        has_more = self.has_models or self.weights or self.weight or is_asked
         if self.layout == "scored" and not has_more:
             raise ConfigError(
                 "found neither --model nor --lm, and no weights or --refs; expected a model that "

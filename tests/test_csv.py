@@ -86,7 +86,7 @@ def test_sentences_behind_ids_and_counts_are_no_text(
     what, advice = (
         (
             "counts of n-grams, or sentences with labels",
-            "cut -f1 FILE leaves labels out; of counts no model is made",
+            "cut -f1 FILE leaves labels out; `charlm ngram --counts FILE` reads counts",
         )
         if text in COUNTS.values()
         else ("sentences behind ids", f"{CUT_IDS} leaves the ids out")

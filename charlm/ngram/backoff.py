@@ -1,7 +1,6 @@
 """A back-off model: sorted n-grams with log10 probabilities and back-offs, and their lookup.
 
-An n-gram's key is (index of its context in the order below) · V + its last word, so that a lookup
-is one binary search, whatever the order. Contexts of n-grams must be listed; suffixes need not be.
+Contexts of n-grams must be listed; suffixes need not be.
 """
 
 from collections.abc import Sequence
@@ -12,39 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import DataError
-from charlm.ngram.ngram_counts import Keys
+from charlm.ngram.ngram_counts import ABSENT, SortedKeys, words_of_rows
 from charlm.ngram.word_ids import START, Ids, WordIds, encode
 
 Log10s = npt.NDArray[np.float64]
 Lengths = npt.NDArray[np.int8]
-WordArray = npt.NDArray[np.int32 | np.int64]
-ABSENT = -1
 ROUNDING = 1e-6  # log10; files have seven decimals, and a certain word may end this little above 0
-
-
-@dataclass(frozen=True)
-class SortedKeys:
-    """The n-grams of one order, sorted by context and word."""
-
-    keys: Keys  # index of the context in the order below · number of words + last word
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """The index of each key, −1 where it is absent."""
-        if not len(self.keys):
-            return np.full(len(keys), ABSENT)
-        rows = np.searchsorted(self.keys, keys)
-        rows[rows == len(self.keys)] = 0
-        rows[self.keys[rows] != keys] = ABSENT
-        return rows
-
-    def find_after(self, contexts: Keys, words: WordArray, *, n_words: int) -> Keys:
-        """The index of each context's n-gram with this last word; −1 without it, or a context."""
-        found, seen = np.full(len(words), ABSENT), contexts >= 0
-        found[seen] = self.find(contexts[seen] * n_words + words[seen])
-        return found
 
 
 @dataclass(frozen=True)
@@ -132,13 +104,7 @@ class BackoffModel:
 
     def ngram_words(self, n: int, rows: slice) -> list[Ids]:
         """The word ids of some n-grams of order `n`, first words first: n arrays."""
-        columns: list[Ids] = []
-        keys = self.orders[n - 1].keys[rows]
-        for below in range(n - 1, 0, -1):
-            contexts, last = np.divmod(keys, len(self.words))
-            columns.insert(0, last.astype(np.int32))
-            keys = self.orders[below - 1].keys[contexts]
-        return [keys.astype(np.int32), *columns]
+        return words_of_rows(self.orders[:n], rows, n_words=len(self.words))
 
 
 def log10_in_place(values: Log10s) -> Log10s:
@@ -160,13 +126,3 @@ def require_probabilities(log10_probs: Log10s, *, source: str, rounding: float) 
             f"{source}: gives a token the log10 probability {highest:.4g}; expected 0 or less; its "
             "back-offs are broken"
         )
-
-
-def rows_of_contexts(
-    orders: Sequence[SortedKeys], *, ids: Ids, n_words: int
-) -> npt.NDArray[np.int64]:
-    """The index of the first n − 1 words of each row of `ids` (N, n) in the order below, or −1."""
-    rows = ids[:, 0].astype(np.int64)
-    for grams, column in zip(orders[1:], ids.T[1:-1], strict=True):
-        rows = grams.find_after(rows, column, n_words=n_words)
-    return rows

@@ -33,6 +33,7 @@ from charlm.ngram.source import (
     EstimationPlan,
     ModelInfo,
     estimated,
+    estimated_from_counts,
     lmplz_estimated,
     loaded,
     parse_pruning,
@@ -42,7 +43,7 @@ from charlm.ngram.word_ids import MARKS, text_in, vocabulary_or_list_at
 from charlm.text.corpus.normalisation.normalisation import NO_RULES
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
-from charlm.text.io.overwrite import refuse_overwrite
+from charlm.text.io.overwrite import refuse_overwrite, require_distinct
 from charlm.text.io.paths import (
     is_pipe,
     require_place,
@@ -89,12 +90,12 @@ class Baseline(JsonResult, ShortRepr):
 
 
 @keywords(NgramOptions)
-@refuse_overwrite("out")
+@refuse_overwrite("out", "write_counts")
 def ngram_baseline(options: NgramOptions) -> Baseline:
-    """Estimate a Kneser–Ney model of the text `train`, or load `lm`; write it; measure texts.
+    """Estimate a Kneser–Ney model of the text `train` or of `counts`, or load `lm`; measure texts.
 
-    `data` is a corpus directory: its train.txt is estimated from unless `train` or `lm` is given,
-    and its `split` (test.txt) is measured. The engine `auto` estimates with charlm and loads with
+    `data` is a corpus directory: its train.txt is estimated from unless one of those is given, and
+    its `split` (test.txt) is measured. The engine `auto` estimates with charlm and loads with
     KenLM if that is installed and takes the file. KenLM trusts its binaries, so one from a stranger
     may crash the program. A `speller` brings its vocabulary.
 
@@ -141,23 +142,26 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
 
 
 def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
-    train, lm, data = options.train, options.lm, options.data
-    if (train is not None) + (lm is not None) > 1 or (train is lm is data is None):
-        raise ConfigError("expected one of --train TEXT, --lm MODEL, or --data DIR alone")
+    train, lm, data, counts = options.train, options.lm, options.data, several(options.counts)
+    n_sources = (train is not None) + (lm is not None) + bool(counts)
+    if n_sources > 1 or (not n_sources and data is None):
+        raise ConfigError(
+            "expected one of --train TEXT, --counts FILE, --lm MODEL, or --data DIR alone"
+        )
     if files and data is not None:
         raise ConfigError("found both files and --data; expected one of them; give either")
     require_data(data, options.split)
-    require_one_stdin([train, lm, options.vocab, options.limit_vocab, options.map, *files])
+    require_one_stdin([train, *counts, lm, options.vocab, options.limit_vocab, options.map, *files])
     require_texts(files)  # else missed only when the model is made
     if files or data is not None:
         return
-    if options.out is None:
+    if options.out is None and options.write_counts is None:
         raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
     idle = {
         "--no-sentence-marks": options.no_sentence_marks,
         "--vocab": options.vocab is not None and lm is not None,  # an estimate would be made in it
         "--speller": options.speller is not None and lm is not None,
-        "--lower and the like": options.text_rules != NO_RULES and lm is not None,
+        "--lower and the like": options.text_rules != NO_RULES and train is None,
     }
     for option, is_given in idle.items():
         if is_given:
@@ -184,7 +188,12 @@ def _loaded(
     """Load a model, by our reader if it is to be written; options of estimation are refused."""
     if options.lmplz is not None or options.engine == "lmplz":
         raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
-    for name, value in (("order", options.order), ("prune", options.prune)):
+    only_estimates = {
+        "order": options.order,
+        "prune": options.prune,
+        "write-counts": options.write_counts,
+    }
+    for name, value in only_estimates.items():
         if value is not None:
             other = ENTROPY if name == "prune" else ""
             raise ConfigError(
@@ -288,8 +297,10 @@ def _estimated(
 
     lmplz's model, which need not fit into memory, is only loaded if texts are to be measured.
     """
-    program = _lmplz(options)
+    program, counts = _lmplz(options), several(options.counts)
     out = model_file(options.out, start=options.start, beside=program)
+    require_place(options.write_counts, option="--write-counts")
+    require_distinct({"--out": options.out, "--write-counts": options.write_counts})
     pruning = parse_pruning(PRUNE if options.prune is None else options.prune)
     plan = EstimationPlan(
         ORDER if options.order is None else options.order,
@@ -297,20 +308,31 @@ def _estimated(
         vocabulary,
         rules,
         options.text_rules,
+        counts_out=options.write_counts,
     )
     text = options.train
-    if text is None:
+    if text is None and not counts:
         text = split_path(options.data or "", "train")
     if program is not None:
-        if options.entropy_prune or limit is not None:
-            option = "--entropy-prune" if options.entropy_prune else "--limit-vocab"
-            raise ConfigError(
-                f"{option}: prunes no model on the disk, where lmplz leaves it; expected --lm with "
-                "its file; drop it here"
-            )
-        return _estimated_by_lmplz(text, plan, out=out, program=program, is_asked=is_asked)
-    model, info, _ = estimated(text, plan, for_arpa=out is not None)
+        _refuse_beside_lmplz(options, limit=limit)
+        return _estimated_by_lmplz(text or "", plan, out=out, program=program, is_asked=is_asked)
+    if text is None:
+        model, info, _ = estimated_from_counts(counts, plan, for_arpa=out is not None)
+    else:
+        model, info, _ = estimated(text, plan, for_arpa=out is not None)
     return _kept(model, info, options, limit=limit, out=out)
+
+
+def _refuse_beside_lmplz(options: NgramOptions, *, limit: Inventory | None) -> None:
+    if options.counts or options.write_counts is not None:
+        option = "--counts" if options.counts else "--write-counts"
+        raise ConfigError(f"{option}: lmplz has no such files; expected --engine charlm")
+    if options.entropy_prune or limit is not None:
+        option = "--entropy-prune" if options.entropy_prune else "--limit-vocab"
+        raise ConfigError(
+            f"{option}: prunes no model on the disk, where lmplz leaves it; expected --lm with "
+            "its file; drop it here"
+        )
 
 
 def _estimated_by_lmplz(

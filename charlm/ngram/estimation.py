@@ -77,6 +77,23 @@ def estimate(
 ) -> Estimate:
     """The Kneser–Ney model of a text, sentences between `<s>` and `</s>` in lmplz's ids.
 
+    Raises:
+        ConfigError: an order or pruning that makes no model.
+    """
+    counted = count_ngrams(ids, order=order, n_words=len(words))
+    lasts = last_ngrams(counted, ids, n_words=len(words))
+    return estimate_counted(counted, words=words, prune=prune, lasts=lasts)
+
+
+def estimate_counted(
+    counted: list[Counted],
+    *,
+    words: Sequence[str],
+    prune: Sequence[int] = NO_PRUNING,
+    lasts: Sequence[int] = (),
+) -> Estimate:
+    """The Kneser–Ney model of counts, which are taken out of their list; `lasts` as lmplz has them.
+
     `prune[n - 1]` is the largest count at which n-grams are left out; the last holds for all
     further orders. Words that do not occur, `<unk>` among them, share the unigrams' back-off. If
     unigrams are left out, the model has fewer words; the three marks stay.
@@ -84,10 +101,9 @@ def estimate(
     Raises:
         ConfigError: an order or pruning that makes no model.
     """
+    order = len(counted)
     thresholds = thresholds_of(prune, order=order)
-    counted = count_ngrams(ids, order=order, n_words=len(words))
     adjusted = _adjusted(counted)
-    lasts = _last_ngrams(counted, ids, n_words=len(words))
     discounts = tuple(
         discounts_of(_seen_by_lmplz(counted[n], counts, lasts[n : n + 1]))
         for n, counts in enumerate(adjusted)
@@ -148,7 +164,7 @@ def _adjusted(counted: list[Counted]) -> list[CountArray]:
     return results
 
 
-def _last_ngrams(counted: list[Counted], ids: Ids, *, n_words: int) -> list[int]:
+def last_ngrams(counted: list[Counted], ids: Ids, *, n_words: int) -> list[int]:
     """The last n-gram of each order but the highest, while they do not begin with `<s>`.
 
     As lmplz sorts them: by the last word, then the one before it and so on, words in the order
@@ -171,14 +187,15 @@ def _last_ngrams(counted: list[Counted], ids: Ids, *, n_words: int) -> list[int]
     return lasts
 
 
-def _seen_by_lmplz(grams: Counted, counts: CountArray, last: list[int]) -> CountArray:
+def _seen_by_lmplz(grams: Counted, counts: CountArray, last: Sequence[int]) -> CountArray:
     """The counts for the discounts: lmplz takes the text's count for the last n-gram of an order.
 
     This is a bug of its `AdjustCounts::Run`, kept so that figures agree; it changes PTB's rare
     words by 0.1 %.
     """
     seen = counts.copy()
-    seen[last] = grams.counts[last]
+    rows = list(last)  # an empty tuple would index all
+    seen[rows] = grams.counts[rows]
     return seen
 
 

@@ -2,9 +2,10 @@
 
 An n-gram is the pair (index of its first n − 1 words among the n-grams of the order below, last
 word), packed into one integer. So an order is one sorted array for any n, in which the n-grams of a
-context are neighbours.
+context are neighbours, and a lookup is one binary search.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +16,59 @@ from charlm.ngram.word_ids import END, START, Ids
 Keys = npt.NDArray[np.int64]
 CountArray = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]  # indices into the n-grams of one order
+WordArray = npt.NDArray[np.int32 | np.int64]
+ABSENT = -1
 
 
 @dataclass(frozen=True)
-class Counted:
-    """The distinct n-grams of one order, sorted by context and word."""
+class SortedKeys:
+    """The n-grams of one order, sorted by context and word."""
 
     keys: Keys  # index of the context in the order below · number of words + last word
-    counts: CountArray  # how often each stands in the text
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """The index of each key, −1 where it is absent."""
+        if not len(self.keys):
+            return np.full(len(keys), ABSENT)
+        rows = np.searchsorted(self.keys, keys)
+        rows[rows == len(self.keys)] = 0
+        rows[self.keys[rows] != keys] = ABSENT
+        return rows
+
+    def find_after(self, contexts: Keys, words: WordArray, *, n_words: int) -> Keys:
+        """The index of each context's n-gram with this last word; −1 without it, or a context."""
+        found, seen = np.full(len(words), ABSENT), contexts >= 0
+        found[seen] = self.find(contexts[seen] * n_words + words[seen])
+        return found
+
+
+def rows_of(orders: Sequence[SortedKeys], *, ids: Ids, n_words: int) -> npt.NDArray[np.int64]:
+    """The index of each row of `ids` (N, n) among the n-grams of the last of n orders, or −1."""
+    rows = ids[:, 0].astype(np.int64)
+    for grams, column in zip(orders[1:], ids.T[1:], strict=True):
+        rows = grams.find_after(rows, column, n_words=n_words)
+    return rows
+
+
+def words_of_rows(orders: Sequence[SortedKeys], rows: slice, *, n_words: int) -> list[Ids]:
+    """The word ids of some n-grams of the last of n orders, first words first: n arrays."""
+    columns: list[Ids] = []
+    keys = orders[-1].keys[rows]
+    for below in reversed(orders[:-1]):
+        contexts, last = np.divmod(keys, n_words)
+        columns.insert(0, last.astype(np.int32))
+        keys = below.keys[contexts]
+    return [keys.astype(np.int32), *columns]
+
+
+@dataclass(frozen=True)
+class Counted(SortedKeys):
+    """The distinct n-grams of one order, and how often each occurs."""
+
+    counts: CountArray
     suffixes: Rows  # each without its first word, in the order below; none for unigrams
     opens: npt.NDArray[np.bool_]  # whether it begins with `<s>`
 

@@ -34,6 +34,14 @@ class NgramOptions(ReadingOptions):
         str | Path | None,
         Opt("Text to estimate a model from; train.txt of --data if not given.", metavar="TEXT"),
     ] = None
+    counts: Annotated[
+        str | Path | Sequence[str | Path],
+        Opt(
+            "Counts to estimate a model from instead of a text, an n-gram and its count a line, as "
+            "SRILM's `ngram-count -write` and Google have them, for all orders; may be repeated, "
+            "and counts of the same n-gram add up. Text rules do not apply to them.",
+        ),
+    ] = ()
     lm: Annotated[
         str | Path | None,
         Opt(
@@ -56,6 +64,13 @@ class NgramOptions(ReadingOptions):
         Opt(
             "File to write the model to: an ARPA file, compressed if the name ends in .gz, .bz2 or "
             ".xz, or KenLM's binary if it ends in .bin, .binary or .klm."
+        ),
+    ] = None
+    write_counts: Annotated[
+        str | Path | None,
+        Opt(
+            "File to write the n-grams and their counts to, as --counts reads them; compressed as "
+            "an ARPA file is."
         ),
     ] = None
     vocab: Annotated[

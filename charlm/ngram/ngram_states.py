@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from charlm.ngram.backoff import ABSENT, ROUNDING, BackoffModel, Log10s, require_probabilities
+from charlm.ngram.backoff import ROUNDING, BackoffModel, Log10s, require_probabilities
 from charlm.ngram.files.arpa_writing import LOG10_ZERO
+from charlm.ngram.ngram_counts import ABSENT
 from charlm.ngram.word_ids import END, MARKS, START, UNK
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 

@@ -1,4 +1,4 @@
-"""Where an n-gram model comes from: our estimator, lmplz, or a file.
+"""Where an n-gram model comes from: our estimator, from a text or counts, lmplz, or a file.
 
 lmplz works on disk and leaves an ARPA file, the others give a model in memory.
 """
@@ -9,15 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
+from charlm.ngram.estimation import NO_PRUNING, estimate_counted, last_ngrams, thresholds_of
 from charlm.ngram.files.arpa_writing import require_arpa_words
+from charlm.ngram.files.counts_file import read_counts, write_counts
 from charlm.ngram.files.load import NgramModel, QueryEngine, load_ngram
 from charlm.ngram.lmplz import estimate_with_lmplz
-from charlm.ngram.ngram_counts import CountArray
+from charlm.ngram.ngram_counts import CountArray, Counted, count_ngrams
 from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, noise_of, text_in, words_of
 from charlm.text.corpus.normalisation.normalisation import NO_RULES, Normalisation
@@ -73,14 +72,15 @@ class EstimationPlan:
     vocabulary: Inventory | None = None
     rules: LineRules = CORPUS  # how the text's lines are read
     further: Normalisation = NO_RULES  # in addition to those of the vocabulary
+    counts_out: str | Path | None = None  # where the counts are written, too
 
     def __post_init__(self) -> None:
         thresholds_of(self.prune, order=self.order)
 
-    def in_signature(self, train_sha256: str) -> dict[str, str]:
-        """What a signature says of the model."""
+    def in_signature(self, sha256: str, *, of: str = "train") -> dict[str, str]:
+        """What a signature says of the model; `of` what the hash is of."""
         pruned = ",".join(map(str, self.prune)) if any(self.prune) else ""
-        return {"lm": f"kn{self.order}", "prune": pruned, "train": train_sha256[:HASH_DIGITS]}
+        return {"lm": f"kn{self.order}", "prune": pruned, of: sha256[:HASH_DIGITS]}
 
 
 def parse_pruning(said: str | Sequence[int]) -> tuple[int, ...]:
@@ -109,37 +109,80 @@ def estimated(
             expected; a word that an ARPA file for it cannot hold.
     """
     began = time.perf_counter()
-    vocabulary = plan.vocabulary
-    text = text_in(path, vocabulary, rules=plan.rules, further=plan.further)
-    noise = noise_of(vocabulary)
-    word_ids = WordIds()
-    if vocabulary:
-        words = (word for word in words_of(vocabulary) if word not in noise)
-        word_ids = WordIds(words, closed=True, if_met=noise)
+    text = text_in(path, plan.vocabulary, rules=plan.rules, further=plan.further)
+    word_ids = _word_ids(plan.vocabulary)
     ids = encode(text.sentences(), word_ids)
     if not len(ids):
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
-    if vocabulary and not any(vocabulary.counts) and ids.max() < len(MARKS):
-        raise DataError(
-            f"{display_name(path)}: holds none of the words of the list; expected them as the text "
-            "has them, in its case and spelling"
+    counted = count_ngrams(ids, order=plan.order, n_words=len(word_ids.words))
+    source = _Source(display_name(path), plan.in_signature(text.sha256), word_ids, counted, began)
+    lasts = last_ngrams(counted, ids, n_words=len(word_ids.words))
+    return source.modelled(plan, for_arpa=for_arpa, lasts=lasts)
+
+
+def estimated_from_counts(
+    paths: Sequence[str | Path], plan: EstimationPlan, *, for_arpa: bool = False
+) -> tuple[BackoffModel, ModelInfo, CountArray]:
+    """The Kneser–Ney model of the counts in files, as `estimated`; rules of the text do not apply.
+
+    Raises:
+        ConfigError, DataError: as `estimated`, and as `read_counts`.
+    """
+    began = time.perf_counter()
+    word_ids = _word_ids(plan.vocabulary)
+    read = read_counts(paths, word_ids, order=plan.order, rules=plan.rules)
+    name = ", ".join(map(display_name, paths))
+    in_signature = plan.in_signature(read.sha256, of="counts")
+    source = _Source(name, in_signature, word_ids, read.orders, began)
+    return source.modelled(plan, for_arpa=for_arpa)
+
+
+def _word_ids(vocabulary: Inventory | None) -> WordIds:
+    if vocabulary is None:
+        return WordIds()
+    noise = noise_of(vocabulary)
+    words = (word for word in words_of(vocabulary) if word not in noise)
+    return WordIds(words, closed=True, if_met=noise)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The counts that a model is made from."""
+
+    name: str
+    in_signature: dict[str, str]
+    word_ids: WordIds
+    counted: list[Counted]
+    began: float
+
+    def modelled(
+        self, plan: EstimationPlan, *, for_arpa: bool, lasts: Sequence[int] = ()
+    ) -> tuple[BackoffModel, ModelInfo, CountArray]:
+        """The model, and how often each of its words occurs."""
+        vocabulary, words = plan.vocabulary, self.word_ids.words
+        counts = self.counted[0].counts
+        if vocabulary and not any(vocabulary.counts) and not counts[len(MARKS) :].any():
+            raise DataError(
+                f"{self.name}: holds none of the words of the list; expected them as the text has "
+                "them, in its case and spelling"
+            )
+        if for_arpa:
+            require_arpa_words(words, source=self.name)
+        if plan.counts_out is not None:
+            write_counts(self.counted, plan.counts_out, words=words)
+        result = estimate_counted(self.counted, words=words, prune=plan.prune, lasts=lasts)
+        info = ModelInfo(
+            source=self.name,
+            order=plan.order,
+            sizes=result.model.sizes,
+            fallback_orders=result.fallback_orders,
+            seconds=time.perf_counter() - self.began,
+            in_signature=self.in_signature,
+            left_out=tuple(sorted(noise_of(vocabulary) - self.word_ids.keys())),
         )
-    if for_arpa:
-        require_arpa_words(word_ids.words, source=display_name(path))
-    result = estimate(ids, words=word_ids.words, order=plan.order, prune=plan.prune)
-    info = ModelInfo(
-        source=display_name(path),
-        order=plan.order,
-        sizes=result.model.sizes,
-        fallback_orders=result.fallback_orders,
-        seconds=time.perf_counter() - began,
-        in_signature=plan.in_signature(text.sha256),
-        left_out=tuple(sorted(noise - word_ids.keys())),
-    )
-    counts = np.bincount(ids, minlength=len(word_ids.words)).astype(np.int64)
-    if len(result.model.words) < len(counts):  # words were pruned
-        counts = counts[[word_ids[word] for word in result.model.words]]
-    return result.model, info, counts
+        if len(result.model.words) < len(counts):  # words were pruned
+            counts = counts[[self.word_ids[word] for word in result.model.words]]
+        return result.model, info, counts
 
 
 def loaded(

@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.ngram.backoff import (
-    BackoffModel,
-    Grams,
-    TokenScores,
-    require_probabilities,
-    rows_of_contexts,
-)
+from charlm.ngram.backoff import BackoffModel, Grams, TokenScores, require_probabilities
 from charlm.ngram.estimation import estimate
+from charlm.ngram.ngram_counts import rows_of
 from charlm.ngram.word_ids import MARKS, WordIds, encode
 
 Ngram = tuple[str, ...]
@@ -185,10 +180,9 @@ def test_a_key_is_found_at_its_index_or_not_at_all() -> None:
     assert Grams(np.empty(0, int), np.empty(0), np.empty(0)).find(np.array([1])).tolist() == [-1]
 
 
-def test_contexts_are_looked_up_word_by_word() -> None:
+def test_ngrams_are_looked_up_word_by_word() -> None:
     model = model_of(3)
-    ids = [[WORDS.index(word) for word in each.split()] for each in ("a b c", "b c a", "<s> a c")]
-    ngrams = np.array(ids, np.int32)
-    rows = rows_of_contexts(model.orders[:2], ids=ngrams, n_words=len(WORDS))
-    contexts = [[*each] for each in zip(*model.ngram_words(2, slice(None)), strict=True)]
-    assert [contexts[row] if row >= 0 else None for row in rows] == [[3, 4], None, [1, 3]]
+    ids = [[WORDS.index(word) for word in each.split()] for each in ("a b", "b c", "<s> a")]
+    rows = rows_of(model.orders[:2], ids=np.array(ids, np.int32), n_words=len(WORDS))
+    listed = [[*each] for each in zip(*model.ngram_words(2, slice(None)), strict=True)]
+    assert [listed[row] if row >= 0 else None for row in rows] == [[3, 4], None, [1, 3]]

@@ -23,7 +23,6 @@ ESTIMATES = (
     "texts; drop it"
 )
 KEPT_WORDS = "--limit-vocab FILE has the words that the model keeps"
-FROM_TEXT = "models are estimated from texts alone: --train TEXT"
 TO_BINARY = "--out MODEL.klm writes KenLM's binary, by its build_binary; ARPA files do as well"
 RESCORES = "charlm score LISTS --lm MODEL --weight kn=1 rescores lists"
 MIXES = "charlm mix A.arpa B.arpa --weights 0.5,0.5 --arpa OUT.arpa mixes models"
@@ -71,8 +70,8 @@ GUESSED_OPTIONS = {
     "ngram": {
         "--ppl": WITHOUT_OPTION,
         "--text": "--train TEXT has the text to estimate from; " + WITHOUT_OPTION,
-        "--read": FROM_TEXT,
-        "--counts": FROM_TEXT,
+        "--read": "--counts FILE has the n-grams and their counts, instead of --train TEXT",
+        "--write": "--write-counts FILE writes the n-grams and their counts, --out FILE the model",
         **dict.fromkeys(OF_ESTIMATION, ESTIMATES),
         "--unk": "is always so: unknown words are <unk>, if the model has one; drop it",
         "--subset": KEPT_WORDS,

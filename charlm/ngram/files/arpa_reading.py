@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import DataError
-from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
+from charlm.ngram.backoff import BackoffModel, Grams, Log10s
 from charlm.ngram.files.arpa_writing import LOG10_ZERO
+from charlm.ngram.ngram_counts import rows_of
 from charlm.ngram.word_ids import MARKS, Ids
 from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 from charlm.text.io.files import Digest, display_name, open_bytes
@@ -321,7 +322,7 @@ def _model(sections: list[_Section], name: str, *, words: Sequence[str]) -> Back
             keys = np.arange(len(words), dtype=np.int64)
             orders.append(Grams(keys, of_words, after_words if len(sections) > 1 else NONE))
             continue
-        contexts = rows_of_contexts(orders, ids=ids, n_words=len(words))
+        contexts = rows_of(orders, ids=ids[:, :-1], n_words=len(words))
         if (contexts < 0).any():
             row = int(np.argmax(contexts < 0))
             context = " ".join(words[number] for number in ids[row, :-1])

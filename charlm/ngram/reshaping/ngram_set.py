@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from charlm.ngram.backoff import ABSENT, BackoffModel, Log10s, SortedKeys, rows_of_contexts
-from charlm.ngram.ngram_counts import Keys, Rows
+from charlm.ngram.backoff import BackoffModel, Log10s
+from charlm.ngram.ngram_counts import ABSENT, Keys, Rows, SortedKeys, rows_of
 from charlm.ngram.word_ids import START, Ids
 
 Kept = npt.NDArray[np.bool_]
@@ -92,9 +92,8 @@ def _unlisted_suffixes(model: BackoffModel) -> dict[int, Ids]:
     for n in range(model.order, 2, -1):
         ids = np.vstack([np.column_stack(model.ngram_words(n, slice(None))), added])
         suffixes = ids[:, 1:]
-        keys = _found_keys(model.orders[: n - 2], suffixes, n_words=len(model.words))
-        is_listed = (keys >= 0) & (model.orders[n - 2].find(keys) >= 0)
-        added = np.unique(suffixes[~is_listed], axis=0)
+        rows = rows_of(model.orders[: n - 1], ids=suffixes, n_words=len(model.words))
+        added = np.unique(suffixes[rows < 0], axis=0)
         if len(added):
             results[n - 1] = added
     return results
@@ -105,7 +104,7 @@ def _found_keys(below: Sequence[SortedKeys], ids: Ids, *, n_words: int) -> Keys:
 
     A key is below 0 if the context is not listed.
     """
-    rows = rows_of_contexts(below, ids=ids, n_words=n_words)
+    rows = rows_of(below, ids=ids[:, :-1], n_words=n_words)
     keys: Keys = np.where(rows < 0, -1, rows * n_words + ids[:, -1])
     return keys
 

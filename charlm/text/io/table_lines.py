@@ -133,7 +133,7 @@ def _refuse_rows(lines: Sequence[str], path: str | Path) -> None:
     if all(map(_is_counted, lines)) and any(map(str.isalpha, "".join(lines))):
         raise DataError(
             f"{display_name(path)}: looks like counts of n-grams, or sentences with labels "
-            f"{begins}; cut -f1 FILE leaves labels out; of counts no model is made"
+            f"{begins}; cut -f1 FILE leaves labels out; `charlm ngram --counts FILE` reads counts"
         )
     ids = {_id_before(line) for line in lines}
     if "" not in ids and len(ids) == len(lines) and any(" " in line for line in lines):

@@ -16,29 +16,45 @@ TEXT_ELSEWHERE = (
     "a file is named without an option, and a sentence comes by a pipe: echo 'the cat' | charlm "
     "COMMAND -"
 )
+ORDERS = range(1, 10)
 LISTS = ("--prune", "--weights", "--mix-weights")  # of numbers with commas
 WITHOUT_OPTION = "a text to measure is named without an option: charlm ngram --lm MODEL FILE"
 ESTIMATES = (
     "estimates are always interpolated modified Kneser-Ney, with fallback discounts for small "
     "texts; drop it"
 )
+FEWER = (
+    "--prune 0,0,1 leaves out n-grams of order 3 and above seen once, as SRILM does without being "
+    "asked; here all are kept if it is not given"
+)
 KEPT_WORDS = "--limit-vocab FILE has the words that the model keeps"
+ESTIMATED = "--out FILE has the model that is estimated"
 TO_BINARY = "--out MODEL.klm writes KenLM's binary, by its build_binary; ARPA files do as well"
 RESCORES = "charlm score LISTS --lm MODEL --weight kn=1 rescores lists"
+LISTS_ELSEWHERE = (
+    "lists, or their folder, are named without an option: charlm score LISTS --lm MODEL"
+)
+NATS = "--weight am=1 --weight kn=8 weighs all scores in nats; charlm tune finds weights"
+CORPUS = "--data DIR has train.txt and valid.txt, and test.txt if there is one"
+CACHE = "charlm eval --model RUN --adapt cache has a cache, of a run"
 MIXES = "charlm mix A.arpa B.arpa --weights 0.5,0.5 --arpa OUT.arpa mixes models"
 WEIGHTS = "--weights W,W,... has the weights, in the order of the streams"
 TOKENISER = "is part of --metric: bleu has 13a; bleu-zh, bleu-char, … have others"
 OF_TUNE = ("--tuned", "--folds", "--restarts", "--range", "--seed", "--test-refs")
 OF_ESTIMATION = (
-    *(f"--{kind}discount{n}" for kind in ("kn", "ukn", "wb") for n in ("", *range(1, 10))),
-    "--interpolate",
+    *(f"--{kind}discount{n}" for kind in ("kn", "ukn", "wb", "n", "c") for n in ("", *ORDERS)),
+    *(f"--gt{n}{end}" for n in ORDERS for end in ("", "max")),
+    *(f"--interpolate{n}" for n in ("", *ORDERS)),
+    "--addsmooth",
     *("--discount_fallback", "--discount-fallback"),
 )
 ESTIMATION = "ngram --train TEXT --order 5 --out MODEL.arpa"
 LATTICES = "score LATTICES --model RUN"
+NEW_LM = "score LATTICES --old-lm OLD.arpa --lm NEW.arpa"
+TUNING = "tune LISTS --refs REFS --model RUN --out WEIGHTS"
 # Programs of SRILM, KenLM, Kaldi and the RNNLM toolkit, and what does here what they do.
 GUESSED_COMMANDS = {
-    **dict.fromkeys(("ngram-count", "lmplz"), ESTIMATION),
+    **dict.fromkeys(("ngram-count", "lmplz", "make-big-lm"), ESTIMATION),
     "query": "ngram --lm MODEL --format kenlm TEXT",
     "build_binary": "ngram --lm MODEL.arpa --out MODEL.klm",
     "filter": "ngram --lm MODEL.arpa --limit-vocab WORDS --out SMALL.arpa",
@@ -46,9 +62,15 @@ GUESSED_COMMANDS = {
     "compute-best-mix": "mix STREAM STREAM",
     **dict.fromkeys(("ppl", "perplexity", "rnnlm"), "eval TEXT --model RUN"),
     **dict.fromkeys(("lattice-tool", "lmrescore", "rnnlmrescore"), LATTICES),
+    **dict.fromkeys(("lattice-lmrescore", "lattice-lmrescore-const-arpa"), NEW_LM),
+    "lattice-mbr-decode": "score LATTICES --mbr wer --write trn",
+    "rnnlm-sentence-probs": "score SENTENCES --model RUN --write word-scores",
     "nbest-lattice": "score LISTS --model RUN --write confidences",
-    "nbest-optimize": "tune LISTS --refs REFS --model RUN --out WEIGHTS",
-    "rescore": "score LISTS --model RUN --weight nn=1",
+    **dict.fromkeys(("nbest-optimize", "mert", "kbmira"), TUNING),
+    **dict.fromkeys(("rescore", "rescore-reweight"), "score LISTS --model RUN --weight nn=1"),
+    **dict.fromkeys(("compute-wer", "sclite", "wer"), "score HYPS --refs REFS --write none"),
+    "sacrebleu": "score HYPS --refs REFS --metric bleu --write none",
+    "spm_train": "vocab --data DIR --morphs sentencepiece:N",
     **dict.fromkeys(("generate", "gen"), "sample --model RUN"),
 }
 # Options that people try and a command does not have, and what there is instead.
@@ -60,36 +82,60 @@ GUESSED_OPTIONS = {
         **dict.fromkeys(OF_TUNE, "belongs to charlm tune, which finds the weights"),
         "--text": TEXT_ELSEWHERE,
         "--tokenize": TOKENISER,
+        **dict.fromkeys(("--nbest", "--nbest-files", "--rescore"), LISTS_ELSEWHERE),
+        **dict.fromkeys(("--in-lattice", "--in-lattice-list"), LISTS_ELSEWHERE),
+        **dict.fromkeys(("--rescore-lmw", "--rescore-wtw", "--lmwt"), NATS),
+        "--mix-lm": "--lm MODEL may be repeated",
+        "--lambda": "--mix-weights A,B mixes models word by word",
     },
     "tune": {"--tokenize": TOKENISER},
+    "train": {
+        **dict.fromkeys(("--train", "--valid", "--test", "--text"), CORPUS),
+        "--rnnlm": "--out RUN is the folder that is written",
+        "--hidden": "--set context.dim=N has the width of most; charlm train --list NAME shows all",
+        "--rand-seed": "--seed N has it",
+    },
     "surprisal": {
         "--spillover": "--previous N gives the values of the N words before",
         "--text": TEXT_ELSEWHERE,
     },
-    "eval": {"--text": TEXT_ELSEWHERE, "--ppl": TEXT_ELSEWHERE},
+    "eval": {
+        **dict.fromkeys(("--text", "--ppl", "--test"), TEXT_ELSEWHERE),
+        "--lm": "charlm ngram --lm MODEL FILE measures n-gram models",
+        "--rnnlm": "--model RUN has the model",
+        "--independent": "--state sentence reads every sentence from the initial state",
+    },
     "ngram": {
         "--ppl": WITHOUT_OPTION,
         "--text": "--train TEXT has the text to estimate from; " + WITHOUT_OPTION,
         "--read": "--counts FILE has the n-grams and their counts, instead of --train TEXT",
         "--write": "--write-counts FILE writes the n-grams and their counts, --out FILE the model",
         **dict.fromkeys(OF_ESTIMATION, ESTIMATES),
+        **{f"--gt{n}min": FEWER for n in ORDERS},
         "--unk": "is always so: unknown words are <unk>, if the model has one; drop it",
         "--subset": KEPT_WORDS,
         "--limit_vocab_file": KEPT_WORDS,
         "--limit-vocab-file": KEPT_WORDS,
         "-o": "--order N is the order, --out FILE the model",
         **dict.fromkeys(("-S", "-T"), "charlm chooses memory and temporary files itself; drop it"),
-        "--mix-lm": MIXES,
-        "--lambda": MIXES,
+        **dict.fromkeys(("--mix-lm", "--lambda", "--bayes"), MIXES),
+        **{f"--mix-{each}{n}": MIXES for each in ("lm", "lambda") for n in ORDERS},
+        **dict.fromkeys(("--cache", "--cache-lambda"), CACHE),
+        "--tolower": "--lower makes text lower case",
+        "--map-unk": "sed 's/<unk>/<UNK>/g' renames it in an ARPA file",
+        **dict.fromkeys(("-n", "--no-sos", "--no-eos"), "--no-sentence-marks does without both"),
         "--gen": "charlm sample --lm MODEL -n N draws sentences",
-        "--rescore": RESCORES,
-        "--nbest": RESCORES,
+        **dict.fromkeys(("--rescore", "--nbest", "--nbest-files"), RESCORES),
         "--write-binary": TO_BINARY,
         "--write-binary-lm": TO_BINARY,
         "--write-lm": "--out FILE writes the model",
         "--arpa": "--out FILE writes the model",
     },
-    "mix": {"--lambda": WEIGHTS, "--write-lm": "--arpa FILE writes the mixture"},
+    "mix": {
+        **dict.fromkeys(("--lm", "--mix-lm"), "models are named without an option: A.arpa B.arpa"),
+        "--lambda": WEIGHTS,
+        "--write-lm": "--arpa FILE writes the mixture",
+    },
     "export": {"--out": "say what goes there instead: --arpa FILE, --onnx DIR or --page FILE"},
 }
 
@@ -106,16 +152,26 @@ def explain_options(ctx: Any, args: list[str]) -> None:
     if not _has(command, "out"):
         kept = f"the result goes to standard output; {ctx.command_path} … > FILE keeps it"
         guesses = {"--out": kept} | guesses
+    args = args[: args.index("--")] if "--" in args else args
     said = [word.partition("=")[0] for word in args]
-    spellings = {spelling for each in command.params for spelling in each.opts}
-    for word in said:
-        has_one_dash = len(word) > 2 and word[0] == "-" != word[1]  # as SRILM's and RNNLM's
-        option = f"-{word}" if has_one_dash else word
-        if has_one_dash and option in spellings:
-            raise ConfigError(f"{word}: expected two dashes, {option}")
+    spellings = {spelling for each in command.get_params(ctx) for spelling in each.opts}
+    with_one_dash = {word for word in said if len(word) > 2 and word[0] == "-" != word[1]}
+    options = {word: f"-{word}" if word in with_one_dash else word for word in said}
+    if command.name == "ngram" and {"--text", "--read"} & {*options.values()}:
+        guesses = {"--lm": ESTIMATED} | guesses  # of ngram-count; ngram reads it
+    told: dict[str, list[str]] = {}
+    for word, option in options.items():
         if option in guesses:
             answer = guesses[option].replace("COMMAND", str(command.name))
-            raise ConfigError(f"{word}: {answer}")
+            told.setdefault(answer, []).append(word)
+        elif option in spellings and word in with_one_dash:  # as SRILM's and RNNLM's have
+            told[f"expected two dashes, {option}"] = [word]
+    if told:
+        raise ConfigError("; ".join(f"{', '.join(words)}: {each}" for each, words in told.items()))
+    for before, word in zip(["", *args], said, strict=False):
+        # Behind an option it may be the value. Typer would name the first letter alone.
+        if word in with_one_dash and before[:1] != "-" and word[:2] not in spellings:
+            ctx.fail(f"No such option: {word}")
     if "--encoding" in said and not _has(command, "encoding"):
         raise typer.BadParameter(ENCODING, ctx=ctx)
 

@@ -48,6 +48,8 @@ class Commands(TyperGroup):
             args = [*args[1:], "--help"]
         if args[:1] in (["--install-completion"], ["--show-completion"]):
             ctx.info_name = self.name  # shells complete commands of one word: no `python -m charlm`
+        if args[:1] in (["-help"], ["-version"]):  # as SRILM has them
+            args = [f"-{args[0]}", *args[1:]]
         return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:

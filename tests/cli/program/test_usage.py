@@ -202,6 +202,18 @@ def test_numbers_between_blanks_are_told_to_be_joined_by_commas(arguments: str, 
         ("ngram -write counts", "charlm: -write: --write-counts FILE writes the n-grams and the"),
         ("ngram --lm a.arpa -gen 10", "charlm: -gen: charlm sample --lm MODEL -n N draws sent"),
         ("mix a.arpa b.arpa --lambda .5", "charlm: --lambda: --weights W,W,... has the weights,"),
+        ("ngram -help", "charlm: -help: expected two dashes, --help\n"),
+        ("ngram --train a -gt3min 1", "charlm: -gt3min: --prune 0,0,1 leaves out n-grams of order"),
+        ("ngram --lm a --mix-lambda2 .5", "charlm: --mix-lambda2: charlm mix A.arpa B.arpa --weig"),
+        ("ngram --lm a -order 3 -debug 2", "-order: expected two dashes, --order; -debug: expect"),
+        ("ngram --train a -unk -kndiscount -interpolate", "; -kndiscount, -interpolate: estimates"),
+        ("ngram -text a -lm b", "; -lm: --out FILE has the model that is estimated\n"),
+        ("score -nbest-files a --lm b", "charlm: -nbest-files: lists, or their folder, are named "),
+        (
+            "train -train a -valid b",
+            "charlm: -train, -valid: --data DIR has train.txt and valid.tx",
+        ),
+        ("eval --lm a.arpa b.txt", "charlm: --lm: charlm ngram --lm MODEL FILE measures n-gram mo"),
     ],
 )
 def test_an_option_that_people_guess_is_answered_with_what_there_is(
@@ -211,6 +223,35 @@ def test_an_option_that_people_guess_is_answered_with_what_there_is(
     assert (result.exit_code, result.stdout) == (1, "")
     assert told in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("ngram --train a.txt -memuse", "-memuse"),
+        ("score a.txt -max-nbest=2 --lm b.arpa", "-max-nbest"),
+        ("score a.txt --recordings -x --sort -max-nbest 2", "-m"),  # may belong to --sort
+    ],
+)
+def test_an_option_with_one_dash_that_nothing_is_like_is_named_in_full(
+    arguments: str, told: str
+) -> None:
+    result = CliRunner().invoke(app, arguments.split(), prog_name="charlm")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"Error: No such option: {told}\n")
+
+
+def test_words_behind_two_dashes_are_no_options() -> None:
+    result = CliRunner().invoke(app, ["nn", "--model", "none", "--", "a", "-pau-", "-model"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("charlm: none: ")
+
+
+@pytest.mark.parametrize("option", ["help", "version"])
+def test_one_dash_is_enough_for_help_and_version(option: str) -> None:
+    results = [CliRunner().invoke(app, [f"{dashes}{option}"]) for dashes in ("-", "--")]
+    assert [each.exit_code for each in results] == [0, 0]
+    assert results[0].stdout == results[1].stdout
 
 
 @pytest.mark.parametrize("name", GUESSED_COMMANDS)

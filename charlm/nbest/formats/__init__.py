@@ -7,6 +7,7 @@ to other formats.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,7 @@ FORMATS: dict[str, type[Format]] = {
 JSON_BEGIN = re.compile(r"\s*(\{|\[\s*[\[{\"])")
 MAY_BE_CUT = SAMPLE_BYTES // 4  # a sample of more characters may not be the whole file
 LONGEST_CUT = 6  # characters of what is wrong because the sample ends within it: \u0645, false
+FILE_NAMES = 10  # lines that are looked at
 LISTS = (
     "lists or sentences; write a header above it that calls its columns id and text, with commas "
     "between (csv), or give --format text if its lines are sentences"
@@ -131,6 +133,7 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
     if CsvFormat().claims(sample):
         return CsvFormat()
     refuse_table_lines(sample.lines, sample.path, expected=LISTS)
+    _refuse_file_names(sample, where=where)
     claiming = [name for name, kind in FORMATS.items() if kind().claims(sample)]
     if likely in claiming:
         return format_of(likely)
@@ -176,6 +179,16 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
         f"kaldi-lattice of lattices, or of lists one of {', '.join(FORMATS)}; name it with "
         "--format, or look at its first lines"
     )
+
+
+def _refuse_file_names(sample: Sample, *, where: str) -> None:
+    """Raises DataError for what SRILM's -nbest-files and -in-lattice-list take."""
+    names = list(filter(None, (line.strip(" \t") for line in sample.lines)))[:FILE_NAMES]
+    if names and all(map(os.path.isfile, names)):
+        raise DataError(
+            f"{where}: found names of files ({names[0]:.80}); expected lists, lattices or "
+            "sentences; name their folder, or one of them"
+        )
 
 
 def _refuse_sentences(sample: Sample, *, where: str) -> None:

@@ -106,6 +106,18 @@ def test_sentences_behind_what_may_be_ids_are_neither_text_nor_lists() -> None:
     assert str(caught.value).endswith("rnnlm if a list's id begins each of its lines")
 
 
+@pytest.mark.parametrize("name", ["utt", "utt-1"])  # a sentence, or the id of one
+def test_a_list_of_files_is_no_list_of_sentences(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("-1 -2 1 a\n")
+    with pytest.raises(
+        DataError, match=f"^files: found names of files .*{name}.*name their folder"
+    ):
+        detect(Sample("files", (str(path), "", str(path)), ()))
+    with pytest.raises(DataError, match="begin with what may be ids"):
+        detect(Sample("files", (f"{path}-2 a", str(path)), ()))
+
+
 def test_the_one_tab_among_sentences_is_named() -> None:
     with pytest.raises(DataError, match=r"a\.list:3: found a TAB, which no line before has; .*--f"):
         detect(Sample("a.list", ("a man runs", "the dog", "u\tone"), ()))

@@ -403,12 +403,14 @@ def _own_weights(form: Format, scored: ScoredList, *, scorers: Scorers) -> Mappi
         return lattice_of(scored.nbest).expanded.weighing.weights
     names, new = scored.table.names, scorers.names
     base = {name: value for name, value in form.weights.items() if name in names}
-    if scorers.old_lm is None:
-        return base | dict.fromkeys(new, 1.0)
-    # As for Kaldi's lattices, the new models get half of the old model's weight.
-    base |= {"am": KALDI_AM} if "am" in names and "am" not in base else {}
-    base |= {REST: 1.0, OLD_LM: 1 / 2 if new else 1.0}
-    return base | {name: 1 / 2 / len(new) for name in new}
+    if scorers.old_lm is not None:
+        base |= {"am": KALDI_AM} if "am" in names and "am" not in base else {}
+        base |= {REST: 1.0, OLD_LM: 1.0}
+    share = 1.0
+    if new and OLD_LM in base:  # as in lattices, the new models get half of the old one's weight
+        base[OLD_LM] /= 2
+        share = base[OLD_LM] / len(new)
+    return base | dict.fromkeys(new, share)
 
 
 def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:

@@ -310,6 +310,22 @@ def test_without_weights_new_models_get_half_of_the_old_ones(
     assert found["total"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("line", "own"),
+    [("-1 -2 2 a b", 8.0), ("0 -1 -2 2 <s> a b </s>", 12.0)],
+    ids=["srilm", "cued"],
+)
+def test_without_weights_the_scale_of_lists_own_model_is_shared_with_new_ones(
+    line: str, own: float, tmp_path: Path
+) -> None:
+    (tmp_path / "list").write_text(f"{line}\n{line}\n")
+    scorer = FunctionScorer(lambda sentences: [[-2.0] * (len(words) + 1) for words in sentences])
+    pieces: list[str] = []
+    result = charlm.score(tmp_path / "list", scorer=scorer, write="text", out=pieces.append)
+    assert result.weights is not None
+    assert result.weights.values == {"am": 1.0, "old_lm": own / 2, "own": own / 2}
+
+
 def test_without_a_model_and_weights_lists_keep_their_order(lists: Path, tmp_path: Path) -> None:
     (tmp_path / "refs").write_text("u a b\nv h\n")
     result = charlm.score(lists, refs=tmp_path / "refs")

@@ -221,7 +221,8 @@ class ListRun:
 
         None: the lists, or what is read beside them, come through a pipe, which can be read only
         once. Then the caller reads all lists before it scores any. This is not possible for
-        lattices, since reading their lists means searching them.
+        lattices, since reading their lists means searching them. None, too, without a model, where
+        nothing takes longer than reading: the references can be read last.
         """
         found = self.lists_ahead(lists)
         if found is not None:
@@ -234,10 +235,10 @@ class ListRun:
     def lists_ahead(self, path: str | Path) -> list[NbestList] | None:
         """The lists or lattices, as far as needed to know them again, before anything is scored.
 
-        None: they, or what is read beside them, come through a pipe.
+        None: they, or what is read beside them, come through a pipe, or there is no model.
         """
         read = [path, *self.options.feature_files.values(), self.options.words_txt or path]
-        if any(map(is_pipe, read)):
+        if not self.scorers.scorers or any(map(is_pipe, read)):
             return None
         with ExitStack() as stack:
             unnoticed = replace(self._source(path), notices=Notices())

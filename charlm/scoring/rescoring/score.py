@@ -28,7 +28,6 @@ from charlm.nbest.ranking.features import Floats
 from charlm.nbest.ranking.weights import Weights
 from charlm.nbest.reading.format import Format
 from charlm.nbest.reading.recordings import with_recording
-from charlm.nbest.reading.repairs import Notices
 from charlm.nbest.references.differences import note_differences
 from charlm.nbest.references.references import References
 from charlm.scoring.rescoring.answers.explain import ExplainRequest
@@ -76,26 +75,23 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     lists = options.lists
     assert lists is not None  # it has been checked
     run = ListRun(options, scorers, on_stage=options.on_stage)
-    refs, references = several(options.refs), None
-    if refs:  # before anything is scored
-        references = run.references_ahead(refs, lists)
-    seen = _Seen(options, scorers, run.notices)
+    seen = _Seen(options, run)
+    if seen.refs:  # before anything is scored
+        seen.references = run.references_ahead(seen.refs, lists)
     with ExitStack() as stack:
         form, found, scorers = run.open(lists, stack=stack)
         _require_several(options, form)
-        is_lattice = isinstance(form, LatticeLists)
+        may_wait = isinstance(form, LatticeLists) or options.line_buffered or not scorers.scorers
         pipeline = run.pipeline(form, scorers)
         if seen.question is not None and (ahead := run.lists_ahead(lists)) is not None:
             seen.question.require_one_of(nbest.id for nbest in ahead)
-        elif refs and references is None and not (is_lattice or options.line_buffered):
+        elif seen.refs and seen.references is None and not may_wait:
             found = list(found)
-            references = run.references(refs, found)
+            seen.references = run.references(seen.refs, found)
         _write(seen.results(pipeline, found), form, options=options)
     rates, found_confidences, n_left_out = None, None, 0
-    if refs:
-        if references is None:
-            references = run.references(refs, [nbest for nbest, _ in seen.lists])
-        rates, found_confidences = seen.measured(references)
+    if seen.references is not None:
+        rates, found_confidences = seen.measured(seen.references)
         n_left_out = len(seen.lists) - rates.n_lists
     if options.has_posteriors:
         _note_scale(pipeline)
@@ -113,14 +109,15 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
 class _Seen:
     """What is kept of lists: all of them for a report, two hypotheses for an explanation."""
 
-    def __init__(self, options: ScoreOptions, scorers: Scorers, notices: Notices) -> None:
+    def __init__(self, options: ScoreOptions, run: ListRun) -> None:
         self.lists: list[tuple[NbestList, Rescored]] = []  # empty if no report is asked for
+        self.refs = several(options.refs)
+        self.references: References | None = None  # not read yet
         self.question: ExplainRequest | None = None
         if options.explain is not None:
-            self.question = ExplainRequest(options.explain, names=scorers.names)
+            self.question = ExplainRequest(options.explain, names=run.scorers.names)
         self._confidences: list[Floats] = []  # of each list's best words
         self._agreed: list[Bools] = []  # whether all hypotheses have that word there
-        self._keeps = bool(options.refs)
         self._recordings = options.recordings
         assert options.lists is not None  # it has been checked
         self._stage = f"scoring {display_name(options.lists)}"
@@ -128,9 +125,9 @@ class _Seen:
         self._metric = metric_named(options.metric)
         # Else references are translations, of which a word may be right in another place.
         self._keeps_confidences = (
-            options.layout == "confidences" and self._keeps and isinstance(self._metric, ErrorRate)
+            options.layout == "confidences" and self.refs and isinstance(self._metric, ErrorRate)
         )
-        self._notices = notices
+        self._run = run
         self._loses_ids = options.layout == "text" and options.out is not None
         self._number = -1  # of the list before, if its id is one
 
@@ -140,9 +137,13 @@ class _Seen:
             assert pipeline.weights is not None  # they have been chosen
             self._keep(scored, result, weights=pipeline.weights)
             yield result
+        if self.refs and self.references is None:  # before a file with the lists appears
+            self.references = self._run.references(self.refs, [nbest for nbest, _ in self.lists])
+        if self.question is not None:
+            self.question.found()
 
     def _keep(self, scored: ScoredList, result: Rescored, *, weights: Weights) -> None:
-        if self._keeps:
+        if self.refs:
             kept = with_recording(scored.nbest, self._recordings)
             kept = kept.without_layout(features=self._metric.reads)
             self.lists.append((kept, Rescored(kept, order=result.order)))
@@ -157,14 +158,14 @@ class _Seen:
         if self._loses_ids and NUMBER.fullmatch(scored.nbest.id):
             number, before = int(scored.nbest.id), self._number
             self._number = number
-            self._notices.n_out_of_order += number < before
+            self._run.notices.n_out_of_order += number < before
 
     def measured(self, references: References) -> tuple[RateReport, Calibration | None]:
         """The rates of lists with a reference, and how good the confidences of their words are."""
         which = [i for i, (nbest, _) in enumerate(self.lists) if nbest.id in references]
         lists = [self.lists[i][0] for i in which]
         results = [self.lists[i][1] for i in which]
-        note_differences(lists, references, notices=self._notices)
+        note_differences(lists, references, notices=self._run.notices)
         rates = report(lists, results, references=references, metric=self._metric)
         if not self._keeps_confidences:
             return rates, None

@@ -64,7 +64,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     with ExitStack() as stack:
         form, lists, scorers = run.open(options.lists, stack=stack)
         pipeline = run.pipeline(form, scorers)
-        if references is None and not isinstance(form, LatticeLists):
+        if references is None and scorers.scorers and not isinstance(form, LatticeLists):
             lists = list(lists)
             references = run.references(refs, lists)
         stage = f"scoring {display_name(options.lists)}"

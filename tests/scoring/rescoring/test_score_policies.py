@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import charlm
+from charlm.nbest.formats.tsv import TsvFormat
 from charlm.nbest.ranking.weights import load_weights
 from charlm.nbest.reading.repairs import ZERO, Filling
 from charlm.nbest.scorer import Words
@@ -114,6 +115,48 @@ def test_references_that_are_wrong_are_noticed_before_anything_is_scored_or_writ
     assert message in str(caught.value)
     assert asked.n_sentences == 0
     assert not out.exists()
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+@pytest.mark.parametrize("piped", [False, True])
+def test_without_a_model_wrong_references_are_noticed_before_a_file_appears(
+    lists: Path,
+    tmp_path: Path,
+    set_stdin: Callable[[bytes], None],
+    text: str | None,
+    message: str,
+    piped: bool,
+) -> None:
+    refs, out = tmp_path / "refs", tmp_path / "out"
+    if text is not None:
+        refs.write_text(text)
+    if piped:
+        set_stdin(LISTS.encode())
+    with pytest.raises(charlm.DataError) as caught:
+        charlm.score("-" if piped else lists, refs=refs, weight=["am=1"], out=out)
+    assert message in str(caught.value)
+    assert not out.exists()
+    with pytest.raises(charlm.DataError, match="^--explain: found no list 'w'"):
+        charlm.score(lists, explain="w", weight=["am=1"], out=out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("has_model", [False, True])
+def test_only_with_a_model_are_lists_read_before_they_are_scored(
+    lists: Path,
+    tmp_path: Path,
+    scorer: charlm.FunctionScorer,
+    monkeypatch: pytest.MonkeyPatch,
+    has_model: bool,
+) -> None:
+    (tmp_path / "refs").write_text("u a b\nv d\n")
+    readings: list[object] = []
+    read = TsvFormat.read
+    monkeypatch.setattr(TsvFormat, "read", lambda *args: readings.append(args) or read(*args))
+    options = {"refs": tmp_path / "refs", "scorer": scorer if has_model else None}
+    charlm.score(lists, weight=["am=1"], **options)
+    charlm.tune(lists, folds=0, **options)
+    assert len(readings) == (4 if has_model else 2)
 
 
 def test_references_are_looked_at_before_a_tuning(

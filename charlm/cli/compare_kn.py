@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from charlm.cli.printing import output
-from charlm.cli.printing.perplexities import fallback_warning, shown_interval
+from charlm.cli.printing.perplexities import fallback_warning, shown_bits, shown_interval
 from charlm.cli.program.build_command import Results, command
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.text.perplexity.perplexity import shown_ppl
@@ -123,8 +123,8 @@ def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) 
         figures = system.by_state[state]
         if not is_alone:
             row.append(output.shown_number(figures.weight, ".3f"))
-        bits = figures.perplexity.bits_per_character
-        row += [shown_ppl(figures.perplexity.ppl), "undefined" if bits is None else f"{bits:.4f}"]
+        perplexity = figures.perplexity
+        row += [shown_ppl(perplexity.ppl), shown_bits(perplexity.bits_per_character)]
     return row
 
 
@@ -143,16 +143,12 @@ def _shown(difference: "Difference") -> list[str]:
 
 
 def _print_bands(group: "Group") -> None:
-    names = [system.name for system in group.systems]
-    marked = [[_marked(ppl, band) for ppl in band.ppls] for band in group.bands]
-    # The marks make them words to `table`, which would put them to the left.
-    columns = [_to_the_right([name, *cells]) for name, *cells in zip(names, *marked, strict=True)]
-    header, *cells = zip(*columns, strict=True)
-    rows = [
-        [band.name, str(band.n_tokens), f"{band.share:.2%}", *row]
-        for band, row in zip(group.bands, cells, strict=True)
+    rows: list[list[output.Cell]] = [
+        [band.name, band.n_tokens, f"{band.share:.2%}", *(_marked(ppl, band) for ppl in band.ppls)]
+        for band in group.bands
     ]
-    output.table(rows, header=["count", "tokens", "share", *header])
+    names = (system.name for system in group.systems)
+    output.table(rows, header=["count", "tokens", "share", *names])
 
 
 def _marked(ppl: float | None, band: "Band") -> str:
@@ -160,13 +156,6 @@ def _marked(ppl: float | None, band: "Band") -> str:
     shown = shown_ppl(ppl)
     is_best = len(band.ppls) > 1 and ppl is not None and shown == shown_ppl(band.best)
     return shown + ("*" if is_best else " ")
-
-
-def _to_the_right(cells: list[str]) -> list[str]:
-    from rich.cells import cell_len
-
-    width = max(map(cell_len, cells))
-    return [" " * (width - cell_len(cell)) + cell for cell in cells]
 
 
 def _signatures(group: "Group") -> list[tuple[str, str]]:

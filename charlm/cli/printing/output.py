@@ -35,7 +35,8 @@ UNKNOWN = "*"  # behind a word that is not in the vocabulary
 GAP = "  "  # between the columns of a table
 NOTHING = "-"  # in a table, in the place of a number that there is none of
 STDOUT, STDERR = "standard output", "standard error"
-NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|[-–]?")
+# Or what stands for one; a number may have a mark behind it, or a blank in the place of the mark.
+NUMBER = re.compile(r"([-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|undefined)[* ]?|[-–]?")
 # C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.
 # Joiners and the soft hyphen stay: several scripts need them.
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]

@@ -120,8 +120,12 @@ def _block(result: "Evaluation", *, has_srilms_line: bool) -> str:
             lambda p: shown_ppl(p.ppl_known),
             f"{counted(first.n_known_tokens, 'token')}, without <unk>",
         ),
-        ("bits/char", lambda p: _bits(p.bits_per_character), f"{counts.n_characters} characters"),
-        ("bits/byte", lambda p: _bits(p.bits_per_byte), f"{counts.n_bytes} bytes"),
+        (
+            "bits/char",
+            lambda p: shown_bits(p.bits_per_character),
+            f"{counts.n_characters} characters",
+        ),
+        ("bits/byte", lambda p: shown_bits(p.bits_per_byte), f"{counts.n_bytes} bytes"),
     ]
     header = "".join(f"  {state:>10}" for state in result.by_state) + "  over"
     lines: list[tuple[str, str]] = [("", header)]
@@ -137,7 +141,7 @@ def _block(result: "Evaluation", *, has_srilms_line: bool) -> str:
     )
 
 
-def _bits(value: float | None) -> str:
+def shown_bits(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.4f}"
 
 

@@ -61,16 +61,20 @@ def test_json_refuses_what_is_no_number() -> None:
 
 
 TABLE = """\
-word   tokens      %
-the    12,345  61.70
-日本        7  -0.04
-[noi]       0      -
+word   tokens      %        混ぜ
+the    12,345  61.70        1.5*
+日本        7  -0.04      12.25
+[noi]       0      -  undefined
 """
 
 
 def test_a_table_is_aligned_by_what_the_eye_sees(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [["the", "12,345", "61.70"], ["日本", 7, "-0.04"], ["[noi]", 0, "-"]]
-    output.table(rows, header=["word", "tokens", "%"])
+    rows = [
+        ["the", "12,345", "61.70", "1.5*"],
+        ["日本", 7, "-0.04", "12.25 "],
+        ["[noi]", 0, "-", "undefined "],
+    ]
+    output.table(rows, header=["word", "tokens", "%", "混ぜ"])
     assert capsys.readouterr().out == TABLE
 
 

@@ -47,7 +47,7 @@ def export(options: ExportOptions) -> Results:
         )
         return
     rows = [
-        (name, f"{result.weights[name]:.3f}" if name in result.weights else "-", shown_ppl(ppl))
+        (name, output.shown_number(result.weights.get(name), ".3f"), shown_ppl(ppl))
         for name, ppl in result.valid_ppls.items()
     ]
     output.table(rows, header=["part", "weight", "valid ppl"])

@@ -5,7 +5,6 @@ line for each fact.
 """
 
 import shlex
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -60,7 +59,7 @@ def info(options: InfoOptions, *, as_json: bool) -> None:
 
 def write_facts(rows: Sequence[tuple[str, str]]) -> None:
     """One row for each fact; for a terminal long values are folded."""
-    if sys.stdout is None or not sys.stdout.isatty():
+    if not output.is_terminal():
         output.table(rows, header=("what", "value"))
         return
     from rich.console import Console

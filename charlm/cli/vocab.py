@@ -144,16 +144,16 @@ def _morph_rows(result: "VocabularyResult") -> Iterator[tuple[str, output.Cell, 
 
 def _print_splits(result: "VocabularyResult") -> None:
     counts = list(result.splits.values())
-    rows: list[tuple[str, list[output.Cell]]] = [
-        ("sentences", [n.n_sentences for n in counts]),
-        ("words", [n.n_words for n in counts]),
-        ("types", [n.n_types for n in counts]),
-        ("OOV words", [n.n_oov for n in counts]),
-        ("OOV words, share", [f"{n.oov_share:.2%}" for n in counts]),
-        ("OOV types", [n.n_oov_types for n in counts]),
-        ("OOV types, share", [f"{n.oov_type_share:.2%}" for n in counts]),
-        ("written <unk>", [n.n_literal_unk for n in counts]),
-        ("<unk> as target, share", [f"{n.unk_share:.2%}" for n in counts]),
-        ("unknown characters", [n.n_unknown_characters for n in counts]),
+    rows: list[tuple[output.Cell, ...]] = [
+        ("sentences", *(n.n_sentences for n in counts)),
+        ("words", *(n.n_words for n in counts)),
+        ("types", *(n.n_types for n in counts)),
+        ("OOV words", *(n.n_oov for n in counts)),
+        ("OOV words, share", *(f"{n.oov_share:.2%}" for n in counts)),
+        ("OOV types", *(n.n_oov_types for n in counts)),
+        ("OOV types, share", *(f"{n.oov_type_share:.2%}" for n in counts)),
+        ("written <unk>", *(n.n_literal_unk for n in counts)),
+        ("<unk> as target, share", *(f"{n.unk_share:.2%}" for n in counts)),
+        ("unknown characters", *(n.n_unknown_characters for n in counts)),
     ]
-    output.table([(name, *cells) for name, cells in rows], header=("", *result.splits))
+    output.table(rows, header=("", *result.splits))

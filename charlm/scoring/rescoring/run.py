@@ -368,19 +368,17 @@ def with_tuned_rules(options: Options) -> Options:
     weights = load_weights(options.weights)
     if weights.unnormalised and options.models:
         options = replace(options, unnormalised=True)
-    said = options.text_rules
-    is_said = said != NO_RULES or options.punctuation is not None
-    if is_said or (options.raw and not weights.raw):
-        raw = options.raw or bool(weights.raw)
-        return replace(options, raw=raw, map=dict(said.map) or None)  # a pipe is read once
-    tuned = weights.text or NO_RULES
+    rules = options.text_rules
+    is_said = rules != NO_RULES or options.punctuation is not None
+    if not is_said and (weights.raw or not options.raw):
+        rules = weights.text or NO_RULES
     return replace(
         options,
-        raw=bool(weights.raw),
-        lower=tuned.lower,
-        split_hyphens=tuned.split_hyphens,
-        punctuation="drop" if tuned.punctuation == "drop" else None,
-        map=dict(tuned.map) or None,
+        raw=options.raw or bool(weights.raw),
+        lower=rules.lower,
+        split_hyphens=rules.split_hyphens,
+        punctuation="drop" if rules.punctuation == "drop" else options.punctuation,
+        map=dict(rules.map) or None,  # a pipe is read once
     )
 
 
@@ -428,7 +426,7 @@ def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:
 
 
 def _reported(found: Lattice | NbestList, keeps_texts: bool) -> NbestList:
-    """What tells of a list whose reference it has, and whether weights were tuned on it."""
+    """What is left of a list to find its reference, and to see if weights were tuned on it."""
     if isinstance(found, Lattice):
         return NbestList(found.id, ())
     if not keeps_texts:

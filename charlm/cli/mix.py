@@ -4,6 +4,7 @@ The table is for people; a program reads --json, and the mixture's own scores go
 the layout of `charlm eval --debug 2`, so that they can be mixed again.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -83,53 +84,40 @@ def _has_left_out(result: "Mixture") -> bool:
     return any(each.n_zeroprobs for each in (*result.streams, result.mixture))
 
 
-def _remarks(result: "Mixture") -> list[str]:
-    where = f" in {result.text}" if result.text else ""
-    left_out = (
-        f"{LEFT_OUT}: tokens to which a row gives nothing; its ppl is over the others, and over "
-        "different tokens ppl do not compare"
-        + ("; of a band that holds such tokens it is undefined" if result.bands else "")
-    )
-    tuned = f"tuned on {result.tuned_on}" if result.tuned_on else "as given"
-    signatures = [each for each in result.streams if each.signature]
-    return [
-        *(
-            [f"ppl: {len(result.words)} tokens{where}, each </s> one of them"]
-            if result.words
-            else []
-        ),
-        *([left_out] if _has_left_out(result) else []),
-        f"weights: {tuned}",
-        *_remarks_on_arpa(result),
-        *_remarks_on_gain(result),
-        *(
-            ["the first token is left out, as the probabilities leave it out; all words behind fit"]
-            if result.n_cut
-            else []
-        ),
-        *(
-            f"{each.source}: knows the words of {each.n_wasted} tokens that are <unk> to the runs; "
-            "its <unk> was asked for, and what it gives to these words is lost; estimate it with "
-            "--vocab RUN"
-            for each in result.streams
-            if each.n_wasted
-        ),
-        *(
-            f"{each.source}: lacks {each.n_lacking} of the words of all n-gram models together, "
-            "and gives them nothing; they are not its <unk>"
-            for each in result.streams
-            if each.n_lacking
-        ),
-        *(f"signature of {each.source}: {each.signature}" for each in signatures),
-    ]
-
-
-def _remarks_on_arpa(result: "Mixture") -> list[str]:
-    if result.arpa is None:
-        return []
-    sizes = " + ".join(f"{size:,}" for size in result.arpa.sizes)
-    measured = f", ppl {shown_ppl(result.arpa.ppl)}" if result.words else ""
-    return [f"{result.arpa.path}: {sizes} n-grams{measured}"]
+def _remarks(result: "Mixture") -> Iterator[str]:
+    if result.words:
+        where = f" in {result.text}" if result.text else ""
+        yield f"ppl: {len(result.words)} tokens{where}, each </s> one of them"
+    if _has_left_out(result):
+        of_bands = "; of a band that holds such tokens it is undefined" if result.bands else ""
+        yield (
+            f"{LEFT_OUT}: tokens to which a row gives nothing; its ppl is over the others, and "
+            f"over different tokens ppl do not compare{of_bands}"
+        )
+    yield f"weights: {f'tuned on {result.tuned_on}' if result.tuned_on else 'as given'}"
+    if result.arpa is not None:
+        sizes = " + ".join(f"{size:,}" for size in result.arpa.sizes)
+        measured = f", ppl {shown_ppl(result.arpa.ppl)}" if result.words else ""
+        yield f"{result.arpa.path}: {sizes} n-grams{measured}"
+    yield from _remarks_on_gain(result)
+    if result.n_cut:
+        yield "the first token is left out, as the probabilities leave it out; all words behind fit"
+    for each in result.streams:
+        if each.n_wasted:
+            yield (
+                f"{each.source}: knows the words of {each.n_wasted} tokens that are <unk> to the "
+                "runs; its <unk> was asked for, and what it gives to these words is lost; estimate "
+                "it with --vocab RUN"
+            )
+    for each in result.streams:
+        if each.n_lacking:
+            yield (
+                f"{each.source}: lacks {each.n_lacking} of the words of all n-gram models "
+                "together, and gives them nothing; they are not its <unk>"
+            )
+    for each in result.streams:
+        if each.signature:
+            yield f"signature of {each.source}: {each.signature}"
 
 
 def _remarks_on_gain(result: "Mixture") -> list[str]:

@@ -42,7 +42,7 @@ lists: 2, 5 hypotheses, 9 words; format tsv; T s
 words: 0.00% changed by the model's text rules, 22.22% unknown to the model
 most frequent unknown: Dog (1), bird (1)
 empty hypotheses: 1, scored as the end of a sentence
-texts that their list had before: 1, scored once
+texts that occur earlier in their list: 1, scored once
 sharing: 2.00 tokens a prefix
 another hypothesis is the best one now: 1 list
 the best hypothesis is empty: 1 list
@@ -115,7 +115,7 @@ def test_the_same_words_together_are_told_with_how_they_count() -> None:
         )
         if line.startswith("texts")
     ]
-    told = "texts that their list had before: 1"  # and no model scored them
+    told = "texts that occur earlier in their list: 1"  # and no model scored them
     assert found == [
         told,
         f"{told}, ranked by the sum over them",

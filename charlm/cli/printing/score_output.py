@@ -165,7 +165,7 @@ def _lists(result: "ScoreResult | ServeResult") -> Iterator[str]:
             "max": ", ranked by the best of them",
         }[result.dedup]
         scored = ", scored once" if result.scorers else ""
-        yield f"texts that their list had before: {counts.n_duplicates}{scored}{together}"
+        yield f"texts that occur earlier in their list: {counts.n_duplicates}{scored}{together}"
     if result.sharing is not None:
         yield f"sharing: {result.sharing:.2f} tokens a prefix"
     if result.mbr is not None:
@@ -184,7 +184,7 @@ def _lattices(result: "RescoringResult") -> Iterator[str]:
         f"{found.n_merged} histories merged, {found.n_pruned} pruned"
     )
     if found.n_useless:
-        yield f"nodes on no way to the end: {found.n_useless}, left out"
+        yield f"nodes on no path to the end: {found.n_useless}, left out"
     if found.scales:
         scales = " ".join(f"{name}={value:.9g}" for name, value in found.scales.items())
         yield f"written for decoders: they find these best paths at {scales}"
@@ -267,7 +267,7 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
     if tuned.held_out_gain is not None:
         told, *remarks = _gain(tuned.held_out_gain)
         yield from (f"cross-validated, {told}", *remarks)
-    yield "flat: between what a weight alone moves the rate by at most 0.1 %"
+    yield "flat: the range in which a weight, moved alone, raises the rate by at most 0.1 %"
     if (sureness := tuned.weights.sureness) is not None:
         yield (
             f"posteriors: of totals × {sureness.scale:g}; a word that all hypotheses have is right "
@@ -281,8 +281,8 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
         )
     elif tuned.held_out_gain is not None and tuned.held_out_gain.p > CHANCE:
         yield (
-            "no gain beyond chance: as large a gain on lists that it has not seen may come of "
-            "itself; other models, text more like theirs, or more lists may tell"
+            "no gain beyond chance: as large a gain on lists that it has not seen may come about "
+            "by chance; other models, text more like theirs, or more lists may tell"
         )
 
 

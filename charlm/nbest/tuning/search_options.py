@@ -19,7 +19,8 @@ class SearchOptions:
     tuned: Annotated[
         str | Sequence[str],
         Opt(
-            "Features whose weights are tuned; the first sets the scale; all if not given.",
+            "Features whose weights are tuned, all if not given; the first one that varies keeps "
+            "its weight, which sets the scale.",
             "Search",
             metavar="A,B,…",
             cli_type=str,

@@ -45,8 +45,8 @@ def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]
         options.check()
         if options.scorer is not None and first.size > 1:
             raise ConfigError(
-                "found a scorer of the caller's and several processes, which have it not; expected "
-                "runs and n-gram models alone; score in one process"
+                "found a scorer of the caller's and several processes, which do not have it; "
+                "expected runs and n-gram models alone; score in one process"
             )
         if options.adapt != "none" and first.size > 1:
             raise ConfigError(

@@ -145,6 +145,6 @@ def test_a_scorer_of_the_callers_is_in_one_process(run: Path, tmp_path: Path) ->
     with pytest.raises(ConfigError) as caught:
         charlm.score(path, scorer=own, format="tsv", processes=2)
     assert str(caught.value) == (
-        "found a scorer of the caller's and several processes, which have it not; expected runs "
-        "and n-gram models alone; score in one process"
+        "found a scorer of the caller's and several processes, which do not have it; "
+        "expected runs and n-gram models alone; score in one process"
     )

@@ -46,7 +46,7 @@ class OutputOptions(RescoringOptions):
             "Choose by minimum Bayes risk: not the largest total, but the lowest expected error "
             "by this metric, if each hypothesis of the list is the reference with its posterior. "
             "Where nothing has a weight, all are equally likely, as translations of several "
-            "systems may be. All pairs are compared, which takes ter 3 ms each.",
+            "systems may be. All pairs are compared; a pair takes ter 3 ms.",
             "Output",
         ),
     ] = None

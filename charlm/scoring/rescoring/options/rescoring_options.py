@@ -140,9 +140,9 @@ class RescoringOptions:
     recordings: Annotated[
         str,
         Opt(
-            "Regular expression whose first group is the recording in a list's id, which tests and "
-            "folds then keep together; if not given, the id up to its times or its last part. A "
-            "list's field or column 'recording' counts instead.",
+            "Regular expression whose first group is the recording in a list's id; lists of one "
+            "recording stay together in significance tests and folds. If not given, the id up to "
+            "its times or its last part. A list's field or column 'recording' counts instead.",
             "Models",
             metavar="REGEX",
         ),
@@ -159,7 +159,11 @@ class RescoringOptions:
     ] = "error"
     allow_missing: Annotated[
         bool,
-        Opt("Leave out or fill in what one of several files lacks, and report how often.", "Lists"),
+        Opt(
+            "Leave out lists that one of several files lacks, fill in features that hypotheses "
+            "lack, and report how often.",
+            "Lists",
+        ),
     ] = False
     max_line: Annotated[
         int,
@@ -301,8 +305,8 @@ class ListOptions(RescoringOptions):
     length_penalty: Annotated[
         float,
         Opt(
-            "Scores of huggingface's, ctranslate2's or fairseq's lists were divided by length**P: "
-            "multiply them back.",
+            "Exponent of the length**P by which the scores of huggingface's, ctranslate2's or "
+            "fairseq's lists were divided; they are multiplied back.",
             "Lists",
             metavar="P",
         ),

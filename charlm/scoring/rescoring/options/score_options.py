@@ -73,8 +73,8 @@ class ScoreOptions(OutputOptions, ListOptions):
     explain: Annotated[
         str | None,
         Opt(
-            "Explain why hypothesis A of list UTT beats B; if not given, why the best beats the "
-            "first.",
+            "Explain, word by word, which of the hypotheses A and B of list UTT wins (ranks from "
+            "1); without ranks, why the best one beats the first.",
             metavar="UTT[:A,B]",
         ),
     ] = None

@@ -55,8 +55,7 @@ def _print(result: "PrepResult", *, encoding: str) -> None:
     if result.oddities:
         output.write("")
         output.write_oddities(result.oddities)
-    for sign in result.signs:
-        output.say(f"note: {sign}")
+    output.say_notes(result.signs)
     if result.replaced:
         output.say(
             f"bytes that are not {encoding} became U+FFFD in {result.replaced} of "

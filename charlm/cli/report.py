@@ -47,8 +47,7 @@ def report(options: ReportCommand) -> Results:
         if not webbrowser.open(page.resolve().as_uri()):
             output.say(f"--open: found no browser; open {page} in one")
     yield result
-    for note in result.notes:
-        output.say(f"note: {note}")
+    output.say_notes(result.notes)
     for missing in result.missing:
         output.say(f"not there: {missing}")
     if result.gate is not None:

@@ -83,7 +83,7 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> Results:
     if options.layout == "lm-zoo" and len(several(options.model)) + len(several(options.lm)) > 1:
         raise ConfigError("--layout lm-zoo: has one column of surprisals; expected one model")
     table = measure(options)
-    _say(table.notes)
+    output.say_notes(table.notes)
     yield table
     if options.layout == "lm-zoo":
         _print(LM_ZOO, _lm_zoo_rows(table), labels=3)
@@ -97,11 +97,6 @@ def _lm_zoo_rows(table: "SurprisalTable") -> Iterable[tuple[object, ...]]:
         words = zip(item.words, item.by_model[0].words, strict=True)
         for number, (word, scored) in enumerate(words, 1):
             yield item.number, number, word, scored.surprisal
-
-
-def _say(notes: Iterable[str]) -> None:
-    for note in notes:
-        output.say(f"note: {note}")
 
 
 def _print(header: Sequence[str], rows: Iterable[tuple[object, ...]], *, labels: int) -> None:
@@ -158,9 +153,9 @@ def _judge(options: SurprisalCommand) -> Results:
     from charlm.scoring.evaluation.surprisal.table_items import notes_on_names
 
     result = minimal_pairs(options)
-    _say(result.notes)
+    output.say_notes(result.notes)
     if options.each_pair:
-        _say(notes_on_names(result.columns))
+        output.say_notes(notes_on_names(result.columns))
         _print(result.header, result.rows(), labels=1)
         return
     yield result

@@ -60,8 +60,7 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     require_one_stdin([*options.against, options.words, options.morphs])
     require_there(options.against)  # else missed when the corpus has been counted
     result = build(options)
-    for sign in result.inventory.signs:
-        output.say(f"note: {sign}")
+    output.say_notes(result.inventory.signs)
     output.say_left_out(result.left_out, words=options.words, text="train.txt")
     checked = None
     if options.against:

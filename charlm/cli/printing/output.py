@@ -276,6 +276,12 @@ def say(text: str) -> None:
         say_or_fail(text)
 
 
+def say_notes(notes: Iterable[str]) -> None:
+    """Say each of these on a line of its own."""
+    for note in notes:
+        say(f"note: {note}")
+
+
 def say_or_fail(text: str) -> None:
     """Tell the user something on stderr, above a progress bar if there is one.
 

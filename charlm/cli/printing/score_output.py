@@ -75,8 +75,7 @@ def warn(result: "RescoringResult") -> None:
         )
     for what, n in notices.passed_over.items():
         output.say(f"warning: {what}: {n}, passed over")
-    for advice in [*notices.said_otherwise, *advice_on(result)]:
-        output.say(f"note: {advice}")
+    output.say_notes([*notices.said_otherwise, *advice_on(result)])
 
 
 def _hypotheses(n: int) -> str:

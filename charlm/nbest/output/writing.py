@@ -104,8 +104,8 @@ def _encoded(text: str, encoding: str) -> bytes:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{text[error.start]!r}: is to be written, and is not of {encoding}; expected what "
-            "--encoding holds; convert the lists to UTF-8, or write them as --write nbest"
+            f"{text[error.start]!r}: cannot be written in {encoding}, the --encoding of the lists; "
+            "convert them to UTF-8, or write them as --write nbest, which is UTF-8"
         ) from None
 
 

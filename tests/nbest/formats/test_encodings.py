@@ -69,6 +69,6 @@ def test_what_an_encoding_cannot_hold_stays_escaped_in_json(text: str, tmp_path:
 
 def test_what_an_encoding_cannot_hold_is_no_part_of_a_file(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(DataError, match="^'€': is to be written, and is not of latin-1; expected"):
+    with pytest.raises(DataError, match="^'€': cannot be written in latin-1, the --encoding"):
         write_file([Piece("", "a\n"), Piece("", "5 €\n")], out, encoding="latin-1")
     assert not out.exists()

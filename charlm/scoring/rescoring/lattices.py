@@ -194,7 +194,7 @@ def _with_first(
     first, others = own.nbest.hypotheses[0], found.nbest.hypotheses
     same = [each for each in others if each.words == first.words]
     if not same:
-        same = [_asked(first, models, options=options)]
+        same = [_with_scores(first, models, options=options)]
     rest = [each for each in others if each.words != first.words]
     return replace(found.nbest, hypotheses=(*same, *rest))
 
@@ -208,7 +208,7 @@ def _own_weights(found: RescoredLattice) -> dict[str, float]:
     return {"am": am, GRAPH: weighing.scale}
 
 
-def _asked(
+def _with_scores(
     hypothesis: Hypothesis, models: Mapping[str, Histories], *, options: LatticeOptions
 ) -> Hypothesis:
     """The hypothesis with the models' scores."""

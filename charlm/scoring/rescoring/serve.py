@@ -49,12 +49,11 @@ def serve(options: ServeOptions) -> ServeResult:
         assert options.out is not None  # it has been checked
         form, notices = format_of(JSONL), Notices()
         pipeline = pipeline_of(options, scorers, form=form, notices=notices)
-        rules = options.line_rules
         source = OpenSource(
             "-",
             on_nan=options.on_nan,
             allow_missing=options.allow_missing,
-            rules=rules,
+            rules=options.line_rules,
             notices=notices,
         )
         server = Server(pipeline, source, options.layout)

@@ -12,7 +12,7 @@ import numpy as np
 
 from charlm.errors import DataError
 from charlm.interface.json_results import JsonResult
-from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.hypotheses import Rescored
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric, WordErrorRate
 from charlm.nbest.metrics.significance import Significance, compare
 from charlm.nbest.references.error_kinds import KINDS, error_kinds
@@ -90,20 +90,15 @@ class RateReport(JsonResult):
         return share is not None and share > 1 / 2
 
 
-def report(
-    lists: Sequence[NbestList],
-    rescored: Sequence[Rescored],
-    *,
-    references: References,
-    metric: Metric,
-) -> RateReport:
-    """Rates of the lists; `rescored` has one result for each of them.
+def report(rescored: Sequence[Rescored], *, references: References, metric: Metric) -> RateReport:
+    """Rates of the lists, in their own order and rescored.
 
     Raises:
         DataError: no lists.
     """
-    if not lists:
+    if not rescored:
         raise DataError("report: no lists; expected some, with references")
+    lists = [each.nbest for each in rescored]
     statistics = metric.statistics(lists, references)
     best = oracle(statistics, metric)
     worst = oracle(statistics, metric, worst=True)
@@ -131,16 +126,14 @@ def report(
         n_worse=int((changes_L > 0).sum()),
         n_best=int((metric.errors_alone(choices_LK) <= metric.errors_alone(bests_LK)).sum()),
         significance=compare(firsts_LK, choices_LK, metric=metric, lists=lists),
-        kinds=_kinds(lists, rescored, references) if isinstance(metric, WordErrorRate) else None,
+        kinds=_kinds(rescored, references) if isinstance(metric, WordErrorRate) else None,
     )
 
 
-def _kinds(
-    lists: Sequence[NbestList], rescored: Sequence[Rescored], references: References
-) -> dict[str, tuple[int, int]]:
+def _kinds(rescored: Sequence[Rescored], references: References) -> dict[str, tuple[int, int]]:
     first, chosen = Counter[str](), Counter[str]()
-    for nbest, result in zip(lists, rescored, strict=True):
-        said, words = references[nbest.id], nbest.hypotheses[0].words
+    for result in rescored:
+        said, words = references[result.nbest.id], result.nbest.hypotheses[0].words
         own = error_kinds(said, words)
         first += own
         chosen += own if result.best.words == words else error_kinds(said, result.best.words)

@@ -92,7 +92,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     rates, found_confidences, n_left_out = None, None, 0
     if seen.references is not None:
         rates, found_confidences = seen.measured(seen.references)
-        n_left_out = len(seen.lists) - rates.n_lists
+        n_left_out = len(seen.kept) - rates.n_lists
     if options.has_posteriors:
         _note_scale(pipeline)
     return ScoreResult(
@@ -110,7 +110,7 @@ class _Seen:
     """What is kept of lists: all of them for a report, two hypotheses for an explanation."""
 
     def __init__(self, options: ScoreOptions, run: ListRun) -> None:
-        self.lists: list[tuple[NbestList, Rescored]] = []  # empty if no report is asked for
+        self.kept: list[Rescored] = []  # empty if no report is asked for
         self.refs = several(options.refs)
         self.references: References | None = None  # not read yet
         self.question: ExplainRequest | None = None
@@ -118,35 +118,32 @@ class _Seen:
             self.question = ExplainRequest(options.explain, names=run.scorers.names)
         self._confidences: list[Floats] = []  # of each list's best words
         self._agreed: list[Bools] = []  # whether all hypotheses have that word there
-        self._recordings = options.recordings
-        assert options.lists is not None  # it has been checked
-        self._stage = f"scoring {display_name(options.lists)}"
-        self._tell = options.on_stage
+        self._options, self._run = options, run
         self._metric = metric_named(options.metric)
         # Else references are translations, of which a word may be right in another place.
         self._keeps_confidences = (
             options.layout == "confidences" and self.refs and isinstance(self._metric, ErrorRate)
         )
-        self._run = run
         self._loses_ids = options.layout == "text" and options.out is not None
         self._number = -1  # of the list before, if its id is one
 
     def results(self, pipeline: Pipeline, lists: Iterable[NbestList]) -> Iterator[Rescored]:
         """The lists, rescored, after what is needed of each has been kept."""
-        for scored, result in pipeline.run(counted(lists, self._stage, tell=self._tell)):
+        stage = f"scoring {display_name(str(self._options.lists))}"
+        for scored, result in pipeline.run(counted(lists, stage, tell=self._options.on_stage)):
             assert pipeline.weights is not None  # they have been chosen
             self._keep(scored, result, weights=pipeline.weights)
             yield result
         if self.refs and self.references is None:  # before a file with the lists appears
-            self.references = self._run.references(self.refs, [nbest for nbest, _ in self.lists])
+            self.references = self._run.references(self.refs, [each.nbest for each in self.kept])
         if self.question is not None:
             self.question.found()
 
     def _keep(self, scored: ScoredList, result: Rescored, *, weights: Weights) -> None:
         if self.refs:
-            kept = with_recording(scored.nbest, self._recordings)
-            kept = kept.without_layout(features=self._metric.reads)
-            self.lists.append((kept, Rescored(kept, order=result.order)))
+            nbest = with_recording(scored.nbest, self._options.recordings)
+            nbest = nbest.without_layout(features=self._metric.reads)
+            self.kept.append(Rescored(nbest, order=result.order))
         if self._keeps_confidences:
             agreement_HW = agreement(result)
             self._confidences.append(
@@ -162,16 +159,15 @@ class _Seen:
 
     def measured(self, references: References) -> tuple[RateReport, Calibration | None]:
         """The rates of lists with a reference, and how good the confidences of their words are."""
-        which = [i for i, (nbest, _) in enumerate(self.lists) if nbest.id in references]
-        lists = [self.lists[i][0] for i in which]
-        results = [self.lists[i][1] for i in which]
-        note_differences(lists, references, notices=self._run.notices)
-        rates = report(lists, results, references=references, metric=self._metric)
+        which = [i for i, each in enumerate(self.kept) if each.nbest.id in references]
+        kept = [self.kept[i] for i in which]
+        note_differences([each.nbest for each in kept], references, notices=self._run.notices)
+        rates = report(kept, references=references, metric=self._metric)
         if not self._keeps_confidences:
             return rates, None
         found = calibration(
             [self._confidences[i] for i in which],
-            [is_in(references[each.nbest.id], each.best.words) for each in results],
+            [is_in(references[each.nbest.id], each.best.words) for each in kept],
             agreed=[self._agreed[i] for i in which],
         )
         return rates, found

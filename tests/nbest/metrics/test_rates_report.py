@@ -27,7 +27,7 @@ LISTS = [
 
 def reported(*orders: tuple[int, ...]) -> RateReport:
     chosen = [Rescored(nbest, order=order) for nbest, order in zip(LISTS, orders, strict=True)]
-    return report(LISTS, chosen, references=REFERENCES, metric=WordErrorRate())
+    return report(chosen, references=REFERENCES, metric=WordErrorRate())
 
 
 def test_the_rates_are_those_counted_by_hand() -> None:
@@ -62,10 +62,10 @@ def test_a_sentence_of_three_words_can_be_better_by_bleu() -> None:
     other = NbestList("v", (Hypothesis(tuple(long.split()), {}, "x:2"),))
     references = {"u": ("thank", "you", "."), "v": tuple(long.split())}
     rescored = [Rescored(short, order=(1, 0)), Rescored(other)]
-    better = report([short, other], rescored, references=references, metric=Bleu())
+    better = report(rescored, references=references, metric=Bleu())
     assert (better.n_better, better.n_worse, better.n_best, better.kinds) == (1, 0, 2, None)
     rescored = [Rescored(short), Rescored(other)]
-    kept = report([short, other], rescored, references=references, metric=Bleu())
+    kept = report(rescored, references=references, metric=Bleu())
     assert (kept.n_better, kept.n_worse, kept.n_best) == (0, 0, 1)
 
 
@@ -73,11 +73,11 @@ def test_an_oracle_that_later_hypotheses_lower_still_grows() -> None:
     texts = ("a x x", "a x x", "a b x", "a b x", "a b x")
     nbest = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
     references, last_first = {"u": ("a", "b", "c")}, Rescored(nbest, order=(4, 0, 1, 2, 3))
-    found = report([nbest], [last_first], references=references, metric=WordErrorRate())
+    found = report([last_first], references=references, metric=WordErrorRate())
     assert (found.half_depth, found.grows, found.share_of_lists_in_first) == (2, True, 1 / 2)
     assert (found.share_of_lists, list(found.oracles)) == (1.0, [1, 2, 5])
     short = replace(nbest, hypotheses=nbest.hypotheses[:1])
-    alone = report([short], [Rescored(short)], references=references, metric=WordErrorRate())
+    alone = report([Rescored(short)], references=references, metric=WordErrorRate())
     assert (alone.half_depth, alone.grows, alone.share_of_lists_in_first) == (None, False, 1.0)
 
 
@@ -88,13 +88,13 @@ def test_an_oracle_that_falls_by_a_twentieth_or_less_does_not_grow(
     words = [("x",) * wrong + ("a",) * (40 - wrong) for wrong in (40, 40, n_wrong, n_wrong)]
     nbest = NbestList("u", tuple(Hypothesis(each, {}, "x:1") for each in words))
     references = {"u": ("a",) * 40}
-    found = report([nbest], [Rescored(nbest)], references=references, metric=WordErrorRate())
+    found = report([Rescored(nbest)], references=references, metric=WordErrorRate())
     assert (found.half_depth, found.grows) == (2, grows)
 
 
 def test_lists_that_leave_nothing_to_gain_have_no_share_of_it() -> None:
     lists = [NbestList("u", (Hypothesis(("a",), {}, "x:1"),))]
-    result = report(lists, [Rescored(lists[0])], references={"u": ("a",)}, metric=WordErrorRate())
+    result = report([Rescored(lists[0])], references={"u": ("a",)}, metric=WordErrorRate())
     assert (result.recovered, result.share_of_lists) == (None, None)
     assert result.share_of_lists_in_first is None
     assert not result.is_limited_by_lists
@@ -104,7 +104,7 @@ def test_bleu_has_no_edits_and_no_share_of_the_lists() -> None:
     texts = ["the cat sat on a mat", "the cat sat on the mat", "cat the on sat the mat"]
     nbest = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
     references = {"u": nbest.hypotheses[1].words}
-    result = report([nbest], [Rescored(nbest)], references=references, metric=Bleu())
+    result = report([Rescored(nbest)], references=references, metric=Bleu())
     assert result.first.substitutions is None
     assert result.share_of_lists is None
     assert result.oracle.error == pytest.approx(0.0)
@@ -121,7 +121,7 @@ def test_sentences_whose_choice_has_another_bleu_are_counted() -> None:
     references = {nbest.id: lists[0].hypotheses[1].words for nbest in lists}
     orders = [(1, 0, 2), (2, 0, 1), (1, 2, 0)]
     chosen = [Rescored(nbest, order=order) for nbest, order in zip(lists, orders, strict=True)]
-    result = report(lists, chosen, references=references, metric=Bleu())
+    result = report(chosen, references=references, metric=Bleu())
     assert (result.n_better, result.n_worse, result.n_best) == (2, 1, 2)
 
 
@@ -134,7 +134,7 @@ def test_a_report_is_one_json_object() -> None:
 
 def test_no_lists_are_refused() -> None:
     with pytest.raises(DataError, match=r"^report: no lists; expected some, with references"):
-        report([], [], references={}, metric=WordErrorRate())
+        report([], references={}, metric=WordErrorRate())
 
 
 def wer_lists(*errors: list[int]) -> list[Ints]:

@@ -150,10 +150,11 @@ def with_finite_features(
                 f"expected a finite number{' up to 1e30' if isfinite(values[bad[0]]) else ''}; "
                 + ("mend it, or give --on-nan worst" if finite else "no hypothesis of it has one")
             )
+        worst = min(finite, default=nan)
         for i in bad:
             cause = "no finite number" if name in hypotheses[i].features else "missing"
             source.notices.filled[Filling(name, cause, WORST)] += 1
-            mended.setdefault(i, dict(hypotheses[i].features))[name] = min(finite)
+            mended.setdefault(i, dict(hypotheses[i].features))[name] = worst
     return tuple(
         replace(each, features=mended[i]) if i in mended else each
         for i, each in enumerate(hypotheses)

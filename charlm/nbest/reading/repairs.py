@@ -7,6 +7,7 @@ opening to the summary.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 from charlm.nbest.hypotheses import NbestList, StrippedWords
@@ -73,14 +74,14 @@ def filled(nbest: NbestList, names: Iterable[str] = (), *, notices: Notices) -> 
     A missing feature gets the worst value of the list; if all hypotheses lack it, it gets 0, which
     changes no ranking.
     """
-    hypotheses = nbest.hypotheses
-    features = [dict(each.features) for each in hypotheses]
-    for name in dict.fromkeys([*names, *(name for each in hypotheses for name in each.features)]):
-        there = [each.features[name] for each in hypotheses if name in each.features]
-        for found in features:
-            found.setdefault(name, min(there, default=0.0))
-        if len(there) < len(hypotheses):
+    features = [dict(each.features) for each in nbest.hypotheses]
+    for name in dict.fromkeys(chain(names, *features)):
+        there = [each[name] for each in features if name in each]
+        if len(there) < len(features):
             filling = Filling(name, "missing", WORST if there else ZERO)
-            notices.filled[filling] += len(hypotheses) - len(there)
-    pairs = zip(hypotheses, features, strict=True)
+            notices.filled[filling] += len(features) - len(there)
+            worst = min(there, default=0.0)
+            for found in features:
+                found.setdefault(name, worst)
+    pairs = zip(nbest.hypotheses, features, strict=True)
     return replace(nbest, hypotheses=tuple(replace(each, features=own) for each, own in pairs))

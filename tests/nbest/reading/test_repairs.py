@@ -1,6 +1,7 @@
 """What readers correct or skip is counted, in every format."""
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from charlm.errors import DataError
 from charlm.nbest.formats import open_lists
 from charlm.nbest.hypotheses import Hypothesis, NbestList, StrippedWords
 from charlm.nbest.reading.format import Source
+from charlm.nbest.reading.policies import with_finite_features
 from charlm.nbest.reading.repairs import WORST, ZERO, Filling, Notices, filled
 from charlm.nbest.references.references import read_references
 
@@ -175,3 +177,28 @@ def test_what_is_missing_is_the_lowest_of_the_list() -> None:
         {"feature": "none", "cause": "missing", "value": ZERO, "n_hypotheses": 4},
         {"feature": "lm", "cause": "missing", "value": WORST, "n_hypotheses": 3},
     ]
+
+
+class Compared(float):
+    """A number that counts how often it is compared as `min` compares."""
+
+    n = 0
+
+    def __lt__(self, other: float) -> bool:
+        Compared.n += 1
+        return float(self) < other
+
+
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_the_worst_of_a_list_is_looked_for_once_however_many_get_it(is_missing: bool) -> None:
+    found = [{"am": Compared(-1.0), "lm": Compared(-2.0)} for _ in range(30)]
+    found += [{"am": -1.0} if is_missing else {"am": -1.0, "lm": math.nan} for _ in range(30)]
+    hypotheses = tuple(Hypothesis(("a",), each, "f:1") for each in found)
+    Compared.n = 0
+    if is_missing:
+        hypotheses = filled(NbestList("u", hypotheses), notices=Notices()).hypotheses
+    else:
+        source = Source("f", on_nan="worst")
+        hypotheses = with_finite_features("u", hypotheses, source=source, ragged=False)
+    assert [each.features["lm"] for each in hypotheses] == [-2.0] * 60
+    assert Compared.n < 2 * len(hypotheses)

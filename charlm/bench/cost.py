@@ -166,7 +166,7 @@ def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
     available, needed = len(trainer.batches), steps + WARM_UP
     if available < needed:
         raise DataError(
-            f"made text: {available} {'batch' if available == 1 else 'batches'} to train on; "
+            f"generated text: {available} {'batch' if available == 1 else 'batches'} to train on; "
             f"expected {needed} or more, as many as steps and {WARM_UP} to warm up; "
             "raise --set recipe.batching.max_words"
         )

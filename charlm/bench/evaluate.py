@@ -39,7 +39,7 @@ NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory
 @dataclass(frozen=True, kw_only=True)
 class EvalBench(Measured):
     model: str
-    data: str  # `made` if none was given
+    data: str  # `generated` if none was given
     machine: str
     device: str
     threads: int

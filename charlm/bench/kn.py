@@ -28,7 +28,7 @@ QUERY, KENLM = "query", "query, kenlm"
 
 @dataclass(frozen=True, kw_only=True)
 class KnBench(Measured):
-    data: str  # `made` if none was given
+    data: str  # `generated` if none was given
     order: int
     n_tokens: int  # of the training text, </s> counted
     n_queries: int  # tokens of the test text

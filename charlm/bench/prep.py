@@ -25,7 +25,7 @@ PREP, VOCAB, ENCODE, READ = "prep", "vocabulary", "encode", "read and split"
 
 @dataclass(frozen=True, kw_only=True)
 class PrepBench(Measured):
-    data: str  # `made` if none was given
+    data: str  # `generated` if none was given
     n_tokens: int  # of train.txt, </s> counted
     n_words: int
 

@@ -1,4 +1,4 @@
-"""Running paths in turns, their medians, the memory that each needs at its peak, and as JSON."""
+"""Paths that run in turns: their times, and the memory that each needs at its peak."""
 
 import resource
 import time

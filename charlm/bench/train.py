@@ -39,7 +39,7 @@ MAX_TOKENS = 400_000  # of a text that is given: more chunks than a benchmark ma
 @dataclass(frozen=True, kw_only=True)
 class TrainBench(Measured):
     arch: str
-    data: str  # `made` if none was given
+    data: str  # `generated` if none was given
     machine: str
     device: str
     precision: str
@@ -130,7 +130,7 @@ def _trainer(options: TrainBenchOptions) -> Trainer:
     available = len(trainer.batches)
     if available < options.steps:
         raise DataError(
-            f"{options.data or 'made text'}: {available} chunks to train on; expected "
+            f"{options.data or 'generated text'}: {available} chunks to train on; expected "
             f"{options.steps}, as many as steps; lower --steps or take a longer text"
         )
     trainer.begin_epoch()

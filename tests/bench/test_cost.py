@@ -121,7 +121,7 @@ def test_the_text_has_sentences_for_all_steps() -> None:
     )
     assert len(bench.costs) == 2
     short = (*SMALL[:2], *SENTENCES, "recipe.batching.max_words=12")
-    with pytest.raises(DataError, match="made text: 1 batch to train on; expected 5 or more"):
+    with pytest.raises(DataError, match="generated text: 1 batch to train on; expected 5 or more"):
         bench_cost("recipe.bptt=1", arch="word-small", overrides=short, steps=3)
 
 

@@ -115,8 +115,8 @@ def drawn_followers(
 ) -> Ids:
     """Words that the model draws at every position of a text, shape (len(ids), n_drawn).
 
-    A single random number decides all draws of a position, each within its own part of [0, 1). So a
-    word with a probability of at least twice 1/n_drawn is drawn at least once.
+    A single random number decides all draws of a position, at equal distances in [0, 1). So a word
+    with a probability of at least k/n_drawn is drawn at least k times.
     """
     n_streams = min(n_streams, len(ids))
     length = Streams(ids, n_streams=n_streams).length

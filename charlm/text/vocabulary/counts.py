@@ -35,7 +35,7 @@ HEAD = Struct("=QQ")  # number of tokens, and of bytes that spell them
 class CountedText:
     """How often each token occurs in a text, in no particular order."""
 
-    tokens: "TokenCounts"  # each once, in any order, `<unk>` and `<unk>:form` among them
+    tokens: "TokenCounts"  # each once, `<unk>` and `<unk>:form` among them
     n_sentences: int
     source: str = "train.txt"  # as messages name it
 
@@ -167,7 +167,7 @@ def count_file(
 ) -> CountedText:
     """The counts of the sentences that `read_sentences` gives.
 
-    A process holds `counts.MOST_TYPES` types in memory; the rest lies in nameless files, which
+    A process holds `MOST_TYPES` types in memory; the rest lies in nameless files, which
     vanish with the process, however it ends.
 
     Raises:

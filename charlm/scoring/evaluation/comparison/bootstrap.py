@@ -3,7 +3,8 @@
 Sentences are drawn with replacement, as many as the text has, and all systems are measured on the
 same draws. So a draw that is hard for every system does not blur the difference between them. The
 tokens of a sentence depend on each other, so sentences are drawn and not tokens, even where only
-some of the tokens are measured. So do sentences of an article: blocks of them may be drawn.
+some of the tokens are measured. The sentences of an article depend on each other as well: blocks
+of them may be drawn.
 """
 
 from dataclasses import dataclass

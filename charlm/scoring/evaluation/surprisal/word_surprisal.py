@@ -153,7 +153,7 @@ class _Lexicon:
         self.inventory = inventory
         if inventory is not None:
             n_tokens = sum(inventory.counts) - inventory.counts[END]
-            n_types = inventory.n_words - UNK
+            n_types = inventory.n_words - 1  # without </s>
             self._billionths = (n_tokens + n_types) / BILLION
 
     def count(self, tokens: Sequence[str]) -> int | None:

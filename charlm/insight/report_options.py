@@ -35,7 +35,10 @@ class ReportOptions:
     ] = "test"
     out: Annotated[
         str | Path | None,
-        Opt("File to write: the page, report.html if not given, or the picture, .png or .svg."),
+        Opt(
+            "File to write: the page (report.html if not given), or the picture, .png or .svg "
+            "(NAME.png if not given)."
+        ),
     ] = None
     word: Annotated[
         str | Sequence[str],

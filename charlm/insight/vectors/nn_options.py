@@ -24,7 +24,7 @@ VECTORS = Opt(
 MEASURES = "Measures"
 EDIT_DISTANCE = Opt(
     "Mean edit distance between the N most frequent words made of letters and their nearest words, "
-    "at every point unless --at names some: table 6 of Kim et al. as a number.",
+    "at every point but gates unless --at names some: table 6 of Kim et al. as a number.",
     MEASURES,
     least=1,
     flags=("--edit-distance",),
@@ -125,7 +125,8 @@ class NnOptions(VectorsOptions):
     analogies: Annotated[
         Sequence[Path],
         Opt(
-            "Questions, four words a line (Google's layout): the share answered, by section.",
+            "Questions, four words a line (Google's layout): the share answered correctly, by "
+            "section.",
             MEASURES,
             metavar="FILE...",
         ),

@@ -40,7 +40,7 @@ class ExportOptions:
     ] = False
     data: Annotated[
         str | Path | None,
-        Opt("Corpus directory with train.txt, valid.txt and test.txt, for --arpa.", metavar="DIR"),
+        Opt("Corpus directory with train.txt and valid.txt, for --arpa.", metavar="DIR"),
     ] = None
     tokens: Annotated[
         int, Opt("Tokens of text drawn from the model, each </s> included.", "N-grams", least=1)

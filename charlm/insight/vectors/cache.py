@@ -16,9 +16,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.errors import DataError
 from charlm.insight.vectors.taps import Vectors
-from charlm.text.io.files import atomic_write, name_in_utf8
+from charlm.text.io.files import atomic_write, name_in_utf8, write_if_possible
 from charlm.version import __version__
 
 FORMAT = 1
@@ -56,15 +55,10 @@ def _read_or_encoded(vectors: Vectors, tap: str, *, tell: Tell | None) -> Tensor
     kept_VE = _mapped(path, key=key, shape=(n_words, dim))
     if kept_VE is not None:
         return kept_VE
-    if tell is not None:
-        tell(f"{path}: made once, of {n_words:,} words")
-    try:
+    tell = tell or (lambda line: None)
+    tell(f"{path}: made once, of {n_words:,} words")
+    with write_if_possible(path, tell, otherwise="; the vectors are kept in memory"):
         _write(path, _blocks(vectors, tap), key=key, shape=(n_words, dim))
-    except (OSError, DataError) as error:
-        if tell is not None:
-            reason = error.strerror if isinstance(error, OSError) else "a folder"
-            tell(f"{path}: not written ({reason}); the vectors are kept in memory")
-    else:
         kept_VE = _mapped(path, key=key, shape=(n_words, dim))
     return torch.cat(list(_blocks(vectors, tap))) if kept_VE is None else kept_VE
 

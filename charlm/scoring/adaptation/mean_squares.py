@@ -19,7 +19,7 @@ from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
 from charlm.runtime import without_cudnn
 from charlm.scoring.likelihood.nll import ChunkVectors
 from charlm.scoring.likelihood.streams import Streams, as_words
-from charlm.text.io.files import sha256_of
+from charlm.text.io.files import sha256_of, write_if_possible
 from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "mean-squares.safetensors"
@@ -51,11 +51,8 @@ def mean_squared_gradients(
     path = run.path / FILE
     tell(f"{path}: mean squared gradients, made once, of {train}")
     made = MeanSquaredGradients(_made(run, train), sha256)
-    try:
+    with write_if_possible(path, tell):
         write_tensors(path, made.tensors, meta={**_wanted(run), "train": sha256})
-    except (OSError, DataError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "a folder"
-        tell(f"{path}: not written ({reason})")
     return made
 
 

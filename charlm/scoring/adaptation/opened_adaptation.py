@@ -23,7 +23,7 @@ from charlm.scoring.adaptation.mean_squares import FILE as SQUARES
 from charlm.scoring.adaptation.mean_squares import mean_squared_gradients
 from charlm.scoring.likelihood.nll import perplexity_of
 from charlm.text.corpus.sentences import split_path
-from charlm.text.io.files import read_json, write_json
+from charlm.text.io.files import read_json, write_if_possible, write_json
 from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "adaptation.json"
@@ -134,11 +134,8 @@ def _with_chosen(
     chosen = climbed(adaptation.rates, names, measure=measure)
     kept = {key: rates.to_dict() for key, rates in _kept_rates(run).items()}
     kept[_key(adaptation)] = chosen.to_dict()
-    try:
+    with write_if_possible(run.path / FILE, tell):
         write_json(run.path / FILE, {"model": run.weights_sha256, "rates": kept})
-    except (OSError, DataError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "a folder"
-        tell(f"{run.path / FILE}: not written ({reason})")
     return replace(adaptation, rates=chosen)
 
 

@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -263,6 +263,18 @@ def naming_full(folder: str | Path) -> Iterator[None]:
         if error.errno in FULL and error.filename is None:
             error.filename = str(folder)
         raise
+
+
+@contextmanager
+def write_if_possible(
+    path: Path, tell: Callable[[str], object], *, otherwise: str = ""
+) -> Iterator[None]:
+    """Go on without a file that cannot be written; `tell` is called with why, and what happens."""
+    try:
+        yield
+    except (OSError, DataError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "a folder"
+        tell(f"{path}: not written ({reason}){otherwise}")
 
 
 def write_bytes(path: str | Path, content: bytes, *, through_links: bool = False) -> None:

@@ -24,7 +24,7 @@ from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.decoding.run_steps import RunSteps
 from charlm.scoring.likelihood.nll import FormVectors, sentence_contexts, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-from charlm.scoring.likelihood.sampling.draw import Shape
+from charlm.scoring.likelihood.sampling.draw import Warper
 from charlm.scoring.likelihood.sampling.sample_options import SampleOptions
 from charlm.scoring.likelihood.sampling.sample_rows import SentencePlan
 from charlm.scoring.likelihood.sampling.sampling import (
@@ -171,7 +171,7 @@ class Model(LoadedModel):
         check_ranges(SampleOptions(n=n, top_k=top_k, max_length=max_length, seed=seed))
         plan = SentencePlan(
             seed=seed,
-            shape=Shape(temperature=temperature, top_k=top_k, top_p=top_p, no_unk=no_unk),
+            warper=Warper(temperature=temperature, top_k=top_k, top_p=top_p, no_unk=no_unk),
             prefix=prefix_words(prefix, run=self._run, max_length=max_length),
             max_length=max_length,
             spell=None if self.speller is None else self.speller.spell,

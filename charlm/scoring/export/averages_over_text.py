@@ -15,7 +15,7 @@ from torch import Tensor
 from charlm.errors import DataError
 from charlm.ngram import word_ids as ngram_words
 from charlm.scoring.likelihood.nll import FormVectors
-from charlm.scoring.likelihood.sampling.draw import Shape, draw_several, generator_of
+from charlm.scoring.likelihood.sampling.draw import Warper, draw_several, generator_of
 from charlm.scoring.likelihood.sampling.sample_rows import begun_again, drawn, opened, read
 from charlm.scoring.likelihood.streams import Streams
 from charlm.scoring.likelihood.walker import Paths
@@ -61,10 +61,9 @@ def sampled_text(model: StreamModel, n_tokens: int, *, seed: int, on_tokens: OnT
     start, at = opened(model.vectors, 1), opened(model.vectors, n_streams)
     n_steps = n_tokens // n_streams
     text_TB = np.empty((n_steps, n_streams), np.int32)
-    shape = Shape()
     for t in range(n_steps):
         log_probs_BV = model.vectors.model.output.log_probs(at.h_NH)
-        words_B = drawn(log_probs_BV, generators, shape=shape, source=model.source)
+        words_B = drawn(log_probs_BV, generators, warper=Warper(), source=model.source)
         text_TB[t] = words_B.cpu().numpy()
         at = model.step(text_TB[t], at, start=start)
         on_tokens((t + 1) * n_streams)

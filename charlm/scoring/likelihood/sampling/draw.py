@@ -17,7 +17,7 @@ from charlm.text.corpus.tokens import UNK
 
 
 @dataclass(frozen=True)
-class Shape:
+class Warper:
     """How a distribution is changed before a word is drawn; the defaults change nothing."""
 
     temperature: float = 1.0

@@ -44,7 +44,7 @@ def _step(
     """Draw a word in each row; the rows that are not over, and their positions after it."""
     log_probs_BV = torch.from_numpy(steps.distribution(at))
     generators = [row.generator for row in rows]
-    words_B = drawn(log_probs_BV, generators, shape=plan.shape, source=steps.model.source)
+    words_B = drawn(log_probs_BV, generators, warper=plan.warper, source=steps.model.source)
     own_B = log_probs_BV.gather(1, words_B[:, None])[:, 0]
     for row, word, log_prob in zip(rows, words_B.tolist(), own_B.tolist(), strict=True):
         row.log_probs.append(0.0 + log_prob)

@@ -16,7 +16,7 @@ from torch import Tensor
 from charlm.errors import broken_model
 from charlm.model.contract import State, merge_states
 from charlm.scoring.likelihood.nll import FormVectors
-from charlm.scoring.likelihood.sampling.draw import Shape, draw_several, generator_of
+from charlm.scoring.likelihood.sampling.draw import Warper, draw_several, generator_of
 from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
@@ -46,7 +46,7 @@ def begun_again(paths: Paths, start: Paths, *, where_B: Tensor) -> Paths:
 
 
 def drawn(
-    log_probs_BV: Tensor, generators: list[np.random.Generator], *, shape: Shape, source: object
+    log_probs_BV: Tensor, generators: list[np.random.Generator], *, warper: Warper, source: object
 ) -> Tensor:
     """The next word of each row, shape (B,); `source` is what messages call the model.
 
@@ -56,7 +56,7 @@ def drawn(
     if not torch.isfinite(log_probs_BV.amax(dim=-1)).all():  # NaN wins every comparison
         raise broken_model(source)
     numbers_B1 = torch.tensor([[each.random()] for each in generators], dtype=torch.float64)
-    return draw_several(shape.weights(log_probs_BV), numbers_B1.to(log_probs_BV.device))[:, 0]
+    return draw_several(warper.weights(log_probs_BV), numbers_B1.to(log_probs_BV.device))[:, 0]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SentencePlan:
     """The settings that all sentences share."""
 
     seed: int = 1
-    shape: Shape = Shape()
+    warper: Warper = Warper()
     prefix: tuple[str, ...] = ()
     max_length: int = 200  # words
     spell: Callable[[np.random.Generator], str] | None = None  # each `<unk>`; None: it stays so
@@ -142,7 +142,7 @@ class SentenceDrawer:
         words_B = drawn(
             log_probs_BV,
             [row.generator for row in rows],
-            shape=self._plan.shape,
+            warper=self._plan.warper,
             source=self._source,
         )
         own_B = log_probs_BV.gather(1, words_B[:, None])[:, 0].double()

@@ -20,7 +20,7 @@ from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-from charlm.scoring.likelihood.sampling.draw import Shape
+from charlm.scoring.likelihood.sampling.draw import Warper
 from charlm.scoring.likelihood.sampling.sample_ngrams import ngram_sentences
 from charlm.scoring.likelihood.sampling.sample_options import SampleOptions
 from charlm.scoring.likelihood.sampling.sample_rows import Drawing, SentenceDrawer, SentencePlan
@@ -89,18 +89,18 @@ def sample(options: SampleOptions) -> Sample:
             vocabulary without a speller.
         DataError: a run that is not what was expected; a model that gives no finite numbers.
     """
-    shape = Shape(options.temperature, options.top_k, options.top_p, options.no_unk)
+    warper = Warper(options.temperature, options.top_k, options.top_p, options.no_unk)
     if options.no_unk and options.open_vocabulary:
         raise ConfigError("--no-unk: leaves --open-vocabulary nothing to spell; drop one of them")
     set_threads(options.threads)
     if options.lm is not None:
-        return _sample_of_ngrams(options, Path(options.lm), shape=shape)
+        return _sample_of_ngrams(options, Path(options.lm), warper=warper)
     device = pick_device(options.device)
     precision = pick_precision(options.precision, device)
     run = load_run(which_run(options.model), device=device)
     plan = SentencePlan(
         seed=options.seed,
-        shape=shape,
+        warper=warper,
         prefix=prefix_words(options.prefix, run=run, max_length=options.max_length),
         max_length=options.max_length,
         spell=OpenVocabulary.of_run(run).spell if options.open_vocabulary else None,
@@ -113,7 +113,7 @@ def sample(options: SampleOptions) -> Sample:
         return _collected(drawn, options, source=run.path)
 
 
-def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sample:
+def _sample_of_ngrams(options: SampleOptions, path: Path, *, warper: Warper) -> Sample:
     if options.model is not None or options.open_vocabulary:
         other = "--open-vocabulary" if options.model is None else "--model"
         raise ConfigError(f"{other}: says nothing of the n-gram model of --lm; drop one of them")
@@ -121,7 +121,7 @@ def _sample_of_ngrams(options: SampleOptions, path: Path, *, shape: Shape) -> Sa
     model = listed_ngram(path)
     plan = SentencePlan(
         seed=options.seed,
-        shape=shape,
+        warper=warper,
         prefix=_read_prefix(
             options.prefix, known=set(model.words), source=path, max_length=options.max_length
         ),

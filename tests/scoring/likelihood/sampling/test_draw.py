@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from charlm.errors import ConfigError
-from charlm.scoring.likelihood.sampling.draw import Shape, draw_several, generator_of
+from charlm.scoring.likelihood.sampling.draw import Warper, draw_several, generator_of
 
 FOUR = torch.tensor([[0.1, 0.2, 0.3, 0.4]])
 
 
 def shares(**options: float) -> list[float]:
-    """The distribution of four words, shaped."""
-    weights = Shape(**options).weights(FOUR.log())[0]  # type: ignore[arg-type]
+    """The distribution of four words, warped."""
+    weights = Warper(**options).weights(FOUR.log())[0]  # type: ignore[arg-type]
     return (weights / weights.sum()).tolist()
 
 
@@ -39,7 +39,7 @@ def shares(**options: float) -> list[float]:
         ({"temperature": 0.5, "top_p": 0.5}, [0, 0, 0, 1]),  # after the temperature 16/30
     ],
 )
-def test_a_distribution_is_shaped_as_a_hand_calculation_shapes_it(
+def test_a_distribution_is_warped_as_a_hand_calculation_warps_it(
     options: dict[str, float], expected: list[float]
 ) -> None:
     assert shares(**options) == pytest.approx(expected, abs=1e-6)
@@ -47,7 +47,7 @@ def test_a_distribution_is_shaped_as_a_hand_calculation_shapes_it(
 
 def test_shaping_leaves_the_log_probabilities_alone() -> None:
     log_probs = FOUR.log()
-    Shape(temperature=2.0, top_k=2, top_p=0.5, no_unk=True).weights(log_probs)
+    Warper(temperature=2.0, top_k=2, top_p=0.5, no_unk=True).weights(log_probs)
     assert torch.equal(log_probs, FOUR.log())
 
 
@@ -62,9 +62,9 @@ def test_shaping_leaves_the_log_probabilities_alone() -> None:
         ({"top_p": math.nan}, "--top-p nan: expected more than 0 and at most 1"),
     ],
 )
-def test_a_shape_out_of_its_range_is_refused(options: dict[str, float], message: str) -> None:
+def test_a_number_out_of_its_range_is_refused(options: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Shape(**options)  # type: ignore[arg-type]
+        Warper(**options)  # type: ignore[arg-type]
     assert str(caught.value) == message
 
 

@@ -12,7 +12,7 @@ import charlm
 from charlm.errors import ConfigError, DataError
 from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.nll import FormVectors
-from charlm.scoring.likelihood.sampling.draw import Shape
+from charlm.scoring.likelihood.sampling.draw import Warper
 from charlm.scoring.likelihood.sampling.sample_rows import SentenceDrawer, SentencePlan
 from charlm.scoring.likelihood.sampling.sampling import SampledSentence, prefix_words, sample
 from charlm.text.corpus.normalisation.normalisation import Normalisation
@@ -222,7 +222,7 @@ def test_a_model_that_gives_no_numbers_is_called_broken(tiny_run: Path) -> None:
     with torch.no_grad():
         run.model.output.words.bias[UNK] = torch.nan
     vectors = FormVectors(run.model, run.inventory)
-    drawer = SentenceDrawer(vectors, SentencePlan(shape=Shape(top_k=2)), source="exp/a")
+    drawer = SentenceDrawer(vectors, SentencePlan(warper=Warper(top_k=2)), source="exp/a")
     with pytest.raises(DataError) as caught:
         next(drawer.sentences(2, batch_size=2))
     assert str(caught.value) == (

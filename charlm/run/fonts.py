@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
 
 JOINERS = "\u200c\u200d"  # invisible, but part of the spelling in Persian and Hindi
-LONGEST_TITLE = 80  # characters; a longer title does not fit in the picture
+LONGEST = 80  # characters; a longer title does not fit in the picture
 OF_BOXES = ("Last Resort", "LastResort", "Adobe Blank")  # claim to have every letter, show none
 BEST = "Noto Sans"  # preferred among fonts that have a letter; it has a font for each script
 # What a user's matplotlibrc says for papers: LaTeX, if there is one, would read names as its own.
@@ -24,16 +24,16 @@ WITHOUT_TEX: "dict[RcKeyType, Any]" = {"text.usetex": False}
 WEIGHTS = (400, 500)  # regular and medium; some Chinese fonts have only medium
 
 
-def drawable(title: str, *, families: Sequence[str] | None = None) -> str:
-    """The title, with escapes such as \\u65e5 for letters that the fonts lack, cut if too long."""
+def drawable(text: str, *, families: Sequence[str] | None = None) -> str:
+    """The text, with escapes such as \\u65e5 for letters that the fonts lack, cut if too long."""
     fonts = _fonts(families)
     shown = "".join(
         c
         if (c.isprintable() or c in JOINERS) and any(font.get_char_index(ord(c)) for font in fonts)
         else c.encode("unicode_escape").decode()
-        for c in title
+        for c in text
     )
-    return shown if len(shown) <= LONGEST_TITLE else f"{shown[: LONGEST_TITLE - 1]}…"
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
 
 @contextmanager

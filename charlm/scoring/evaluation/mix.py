@@ -28,9 +28,9 @@ from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
 from charlm.scoring.evaluation.mix_options import MixOptions, parsed_weights
 from charlm.scoring.evaluation.token_scores import (
     Kind,
-    answers,
     kind_of,
     ngram_models,
+    stream_scores,
     vocabulary_of_runs,
 )
 from charlm.text.corpus.sentences import split_path
@@ -149,8 +149,8 @@ def mix(options: MixOptions) -> Mixture:
     texts = _texts_to_score(options, kinds)
     _refuse_idle(options, kinds)
     models = ngram_models(options, kinds)
-    answered = answers(options, kinds=kinds, texts=texts, models=models)
-    by_text = [on_common_tokens(scores) for scores in answered]
+    all_scores = stream_scores(options, kinds=kinds, texts=texts, models=models)
+    by_text = [on_common_tokens(scores) for scores in all_scores]
     tuned_on = None if given else SAME_TEXT if len(by_text) == 1 else str(texts[0])
     best, n_iterations = (given, 0) if given else _tuned(by_text[0])
     scores = by_text[-1]
@@ -166,7 +166,7 @@ def mix(options: MixOptions) -> Mixture:
         n_iterations=n_iterations,
         words=words,
         log10_probs=log10_probs,
-        n_cut=int(all(each.lacks_first or len(each.words) > len(words) for each in answered[-1])),
+        n_cut=int(all(each.lacks_first or len(each.words) > len(words) for each in all_scores[-1])),
         gain=_gain(by_text[0][:n_old], scores[:n_old], mixed=mixed) if options.add else None,
         bands=_bands([*scores, mixed], options=options, kinds=kinds) if options.bands else (),
     )

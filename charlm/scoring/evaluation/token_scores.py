@@ -101,7 +101,7 @@ def ngram_models(options: MixOptions, kinds: Sequence[Kind]) -> dict[int, NgramM
     return models | {n: read_arpa(streams[n], words=words, encoding=encoding) for n in listed}
 
 
-def answers(
+def stream_scores(
     options: MixOptions,
     *,
     kinds: Sequence[Kind],

@@ -13,7 +13,7 @@ from charlm.ngram.baseline import ngram_baseline
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.scoring.evaluation.mix_options import MixOptions
-from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, ngram_models
+from charlm.scoring.evaluation.token_scores import Kind, kind_of, ngram_models, stream_scores
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.perplexity.score_streams import WordScores
 
@@ -53,7 +53,7 @@ def asked(
     options = MixOptions(streams, state=state, device="cpu", threads=1, on_stage=on_stage)
     kinds = list(map(kind_of, streams))
     models = ngram_models(options, kinds)
-    return answers(options, kinds=kinds, texts=texts, models=models)
+    return stream_scores(options, kinds=kinds, texts=texts, models=models)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_runs_of_different_rules_leave_an_ngram_model_nothing_to_follow(
     assert first.words == second.words == WORDS
 
 
-def test_every_text_has_the_answers_of_all_in_their_order(uniform: Path) -> None:
+def test_every_text_has_the_scores_of_all_in_their_order(uniform: Path) -> None:
     Path("other").write_text("b\n")
     stages: list[str] = []
     texts = asked(uniform, "lm", texts=["text", "other"], on_stage=stages.append)
@@ -224,14 +224,14 @@ def test_a_file_of_scores_needs_no_text() -> None:
 def test_a_file_of_scores_is_read_in_the_encoding_that_is_said(content: str) -> None:
     Path("scores").write_text(content, encoding="latin-1")
     options = MixOptions(("scores",), encoding="latin-1")
-    ((scores,),) = answers(options, kinds=[kind_of("scores")], texts=[], models={})
+    ((scores,),) = stream_scores(options, kinds=[kind_of("scores")], texts=[], models={})
     assert scores.words == ("é", "</s>")
 
 
 def test_a_run_reads_a_text_in_the_encoding_that_is_said(run: Path) -> None:
     Path("text").write_text("é a\n", encoding="latin-1")
     options = MixOptions((run,), encoding="latin-1", device="cpu", threads=1)
-    ((scores,),) = answers(options, kinds=["run"], texts=["text"], models={})
+    ((scores,),) = stream_scores(options, kinds=["run"], texts=["text"], models={})
     assert scores.words == ("<unk>", "a", "</s>")
 
 

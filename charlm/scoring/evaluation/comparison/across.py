@@ -80,7 +80,7 @@ class Table(JsonResult, ShortRepr):
 
 
 @dataclass
-class _Found:
+class _DataSet:
     """What the files say about one data set."""
 
     file: str
@@ -109,7 +109,7 @@ def table(options: TableOptions) -> Table:
     if not files:
         raise ConfigError("table: found no file; expected what `charlm compare-kn --json` printed")
     require_one_stdin(files)
-    by_texts: dict[object, _Found] = {}
+    by_texts: dict[object, _DataSet] = {}
     for file in files:
         with open_bytes(file) as opened:
             content = opened.read(MOST_BYTES + 1)
@@ -140,7 +140,7 @@ def _parsed(content: bytes, file: str) -> Any:
     return value
 
 
-def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Found]:
+def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _DataSet]:
     """The key of a file's texts, and the comparison in the file."""
     value = _parsed(content, file)
     try:
@@ -169,7 +169,7 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
             "words never stand in one column; compare the runs of each in a file of its own"
         )
     path = path if split == "test" else Path(f"{path}:{split}")
-    return texts, _Found(file, path, group, systems, pairs)
+    return texts, _DataSet(file, path, group, systems, pairs)
 
 
 def _is_number_or_none(value: object) -> bool:
@@ -185,7 +185,7 @@ def _is_difference(value: object) -> bool:
     return _is_number_or_none(low) and _is_number_or_none(high) and (low is None) == (high is None)
 
 
-def _join(known: _Found, found: _Found, *, state: str) -> None:
+def _join(known: _DataSet, found: _DataSet, *, state: str) -> None:
     ours, theirs = (each.group["vocabulary_sha256"] for each in (known, found))
     if ours != theirs:
         raise DataError(
@@ -216,7 +216,7 @@ def _order(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _column(name: str, found: _Found) -> Column:
+def _column(name: str, found: _DataSet) -> Column:
     baseline = max(found.systems, key=lambda each: _order(each) or 0)
     reference = found.systems[baseline]["ppl"]
     cells = {}

@@ -56,7 +56,7 @@ class TokenModel(ABC):
     speller: "OpenVocabulary | None" = None  # for unknown words, if they are to be spelled
     learned_single_sentences: bool  # whether it was trained on single sentences
     adaptation: str = ""  # how it adapts to what it reads; empty: not at all
-    is_carried: bool = True  # whether it can carry a state to the next sentence
+    can_carry: bool = True  # whether it can carry a state to the next sentence
 
     @abstractmethod
     def bits(
@@ -111,7 +111,7 @@ class ExportedBits(TokenModel):
 class NgramBits(TokenModel):
     """An n-gram model, which reads every sentence from `<s>`."""
 
-    is_carried = False
+    can_carry = False
     learned_single_sentences = True
 
     def __init__(

@@ -235,7 +235,7 @@ def _notes(
                 f"{model.name} adapted to what it had read, {model.adaptation}: surprisals depend "
                 f"on the order of the sentences; it begins anew {anew}"
             )
-        if not model.is_carried and not is_alone:
+        if not model.can_carry and not is_alone:
             yield f"{model.name} is an n-gram model: every sentence starts anew"
 
 

@@ -185,27 +185,26 @@ class Cleaner:
             self.drops[kind] += 1
             return None
         if self._options.invalid == "error":
+            place = f"at character {line.index(found[0]) + 1}"
             if "\0" in found:
                 raise DataError(f"{where}: {NUL_FOUND}; --invalid replace or drop cleans it")
             if found[0] == "\r":
                 raise DataError(
-                    f"{where}: found a CR at character {line.index(found[0]) + 1}, by which old "
-                    "Macs end lines; expected lines that end in LF; tr '\\r' '\\n' makes lines of "
-                    "them, --invalid replace blanks"
+                    f"{where}: found a CR {place}, by which old Macs end lines; expected lines "
+                    "that end in LF; tr '\\r' '\\n' makes lines of them, --invalid replace blanks"
                 )
             encoding = self._options.encoding
             if not is_utf8(encoding) and bytes_in_utf8(line.encode(encoding)):
                 raise utf8_error(encoding, where=where)
             if C1.match(found[0]) and not is_utf8(encoding):
                 raise DataError(
-                    f"{where}: found byte 0x{ord(found[0]):02x} at character "
-                    f"{line.index(found[0]) + 1}, a control character in {encoding}; "
-                    f"expected text; {ASK_WINDOWS}"
+                    f"{where}: found byte 0x{ord(found[0]):02x} {place}, a control character in "
+                    f"{encoding}; expected text; {ASK_WINDOWS}"
                 )
             raise DataError(
-                f"{where}: found a {kind} (U+{ord(found[0]):04X}) at character "
-                f"{line.index(found[0]) + 1}; expected text; --invalid replace takes soft hyphens "
-                "out and blanks the others, --invalid drop leaves out the lines that hold one"
+                f"{where}: found a {kind} (U+{ord(found[0]):04X}) {place}; expected text; "
+                "--invalid replace takes soft hyphens out and blanks the others, --invalid drop "
+                "leaves out the lines that hold one"
             )
         self.unwanted.update(map(kind_of, found))
         return replaced(line)

@@ -270,20 +270,16 @@ def _refuse_corpus(out: Path) -> None:
 
 def _clean(role: str, options: PrepOptions, *, into: BinaryIO) -> Cleaner:
     """What is left of the raw text, or of the file given for a split."""
-    if role == RAW:
-        cleaner = Cleaner(options, into=into)
-        name = _name(options)
-        if options.corpus is not None:
-            shown = f"{options.corpus} of Python {platform.python_version()}"
-            cleaner.read_corpus(pydoc_sentences(), name=shown)
-        for path in _raw(options):
-            cleaner.read_file(path, role=role)
-    else:
-        cleaner = Cleaner(replace(options, max_tokens=0), into=into)  # they are to be used whole
-        path = _given(options)[role]
-        name = display_name(path)
+    is_raw = role == RAW  # other files are to be used whole
+    cleaner = Cleaner(options if is_raw else replace(options, max_tokens=0), into=into)
+    if is_raw and options.corpus is not None:
+        shown = f"{options.corpus} of Python {platform.python_version()}"
+        cleaner.read_corpus(pydoc_sentences(), name=shown)
+    paths = _raw(options) if is_raw else (_given(options)[role],)
+    for path in paths:
         cleaner.read_file(path, role=role)
     if not cleaner.n_kept:
+        name = _name(options) if is_raw else display_name(paths[0])
         found = f"nothing is left{cleaner.told_drops}" if cleaner.told_drops else "holds no lines"
         raise DataError(f"{name}: {found}; expected text, one sentence a line")
     return cleaner

@@ -19,7 +19,7 @@ from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, kneser_ne
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
 from charlm.scoring.evaluation.comparison.runs import Contender, scores_of
 from charlm.scoring.evaluation.comparison.scores import Scores
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
+from charlm.scoring.evaluation.evaluate_options import State, states_of
 from charlm.text.corpus.normalisation.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import UNK_WORD, is_literal_unk
@@ -99,7 +99,7 @@ class TextReading:
     @property
     def states(self) -> tuple[State, ...]:
         """The state in which the first run was trained, and all are shown; then the other one."""
-        return EvaluateOptions().states(self.members[0].learned_single_sentences)
+        return states_of("both", self.members[0].learned_single_sentences)
 
     @property
     def log10s(self) -> Log10s:

@@ -31,7 +31,7 @@ from charlm.scoring.evaluation.comparison.across import Table, table
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.runs import Contender, contenders
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.evaluation.evaluate_options import states_of
 from charlm.text.corpus.sentences import split_path
 
 
@@ -104,7 +104,7 @@ class Subject:
     def across(self) -> Table | None:
         """The table across data sets, in the state in which the first run was trained, or None."""
         files = several(self.options.table)
-        state, _ = EvaluateOptions().states(self.members[0].learned_single_sentences)
+        state, _ = states_of("both", self.members[0].learned_single_sentences)
         return table(files, state=state) if files else None
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from charlm.run.onnx_model import OnnxModel, require_no_torch
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, states_of
 from charlm.scoring.evaluation.evaluated_text import Nlls, evaluated_text, text_paths
 from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
 from charlm.scoring.likelihood.streams import as_words, sentence_batches
@@ -30,7 +30,7 @@ def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evalu
     asked = replace(options, precision=precision)
     results = []
     for text in paths:
-        reader = _Reader(model, asked.states(model.learned_single_sentences))
+        reader = _Reader(model, states_of(options.state, model.learned_single_sentences))
         results.append(evaluated_text(text, reader, model=model, options=asked))
         if options.on_text is not None:
             options.on_text(results[-1])

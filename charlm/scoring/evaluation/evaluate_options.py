@@ -71,7 +71,8 @@ class EvaluateOptions(ReadingOptions):
     ] = None
     on_stage: OnStage = None
 
-    def states(self, learned_single_sentences: bool) -> tuple[State, ...]:
-        """The states asked for, the training's first: `on_sentence` gets the figures of that."""
-        asked = STATES[self.state]
-        return asked[::-1] if learned_single_sentences else asked
+
+def states_of(choice: str, learned_single_sentences: bool) -> tuple[State, ...]:
+    """The states that `--state` chooses, the training's first: `on_sentence` gets its figures."""
+    states = STATES[choice]
+    return states[::-1] if learned_single_sentences else states

@@ -19,7 +19,7 @@ from charlm.run.which import which_run
 from charlm.runtime import autocast, keep_freed_memory, pick_device, pick_precision
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, states_of
 from charlm.scoring.evaluation.evaluated_text import evaluated_text, text_paths
 from charlm.scoring.evaluation.state_blocks import BlockReader, Blocks
 from charlm.scoring.likelihood.log_z import MeteredOutput
@@ -38,7 +38,7 @@ class AdaptiveBlocks:
 
     def __init__(self, run: LoadedRun, adaptation: Adaptation, *, options: EvaluateOptions) -> None:
         self.precision, self._device = options.precision, next(run.model.parameters()).device
-        states = options.states(run.learned_single_sentences)
+        states = states_of(options.state, run.learned_single_sentences)
         self.readers = {state: AdaptiveReader.of_copy(run, adaptation) for state in states}
         self._initial = run.model.context.initial_state(1)
         self._carried = self._initial
@@ -82,7 +82,7 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
         group.from_first(lambda: (run.path, asked.precision))
         own = _reader(run, asked.precision, is_metered=adaptation is None)
         pool = WorkerPool(group, own)
-        states, results = asked.states(run.learned_single_sentences), []
+        states, results = states_of(options.state, run.learned_single_sentences), []
         for path in paths:
             reader: Blocks | AdaptiveBlocks = Blocks(pool, states)
             if adaptation is not None:

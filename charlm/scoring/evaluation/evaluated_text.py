@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import require_data, require_one_stdin, several
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, states_of
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.normalisation.hashed_text import ReadText
 from charlm.text.corpus.normalisation.normalisation import with_further
@@ -83,7 +83,8 @@ def evaluated_text(
     Raises:
         DataError: a text without a sentence, or a model that gives no finite numbers.
     """
-    inventory, states = model.inventory, options.states(model.learned_single_sentences)
+    inventory = model.inventory
+    states = states_of(options.state, model.learned_single_sentences)
     own = None if options.raw else inventory.normalisation
     normalisation = with_further(own, options.text_rules)
     rules = replace(TEXT, encoding=options.encoding)
@@ -150,5 +151,5 @@ def _signatures(
                 "adapt": adaptation,
             }
         )
-        for state in options.states(model.learned_single_sentences)
+        for state in states_of(options.state, model.learned_single_sentences)
     }

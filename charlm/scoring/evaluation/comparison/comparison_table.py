@@ -31,7 +31,7 @@ from charlm.scoring.evaluation.comparison.results import Group, Pair, System, Sy
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.comparison.verdict import verdict
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
+from charlm.scoring.evaluation.evaluate_options import State, states_of
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def compared_group(
     entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]
     if members:
         options.tell(f"drawing {options.units} {options.samples} times")
-    asked = EvaluateOptions(state=options.state)
-    state = asked.states(bool(members) and members[0].learned_single_sentences)[0]
+    state = states_of(options.state, bool(members) and members[0].learned_single_sentences)[0]
     log10s_KN = np.stack([entry.log10s[state] for entry in entries])
     pairs = contest.pairs(entries, state=state)
     n_units = math.ceil(contest.scores.counts.n_sentences / options.block)
@@ -73,7 +72,7 @@ def compared_group(
         bands=frequency_bands(
             contest.scores.targets, train_counts_V=baseline.train_counts, log10_probs_KN=log10s_KN
         ),
-        verdict=verdict(pairs, members, baseline=baseline.name, asked=asked, n_units=n_units),
+        verdict=verdict(pairs, members, options=options, n_units=n_units),
         notes=(
             *remarks_on_text(contest.scores.counts),
             *(remarks_on_units(options.units, n_units) if members else ()),

@@ -11,8 +11,10 @@ from charlm.nbest.metrics.resampling import FEW
 from charlm.run.folder import is_unfinished
 from charlm.run.history import history_of
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
+from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.results import Pair
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, State
+from charlm.scoring.evaluation.evaluate_options import State, states_of
 from charlm.text.perplexity.perplexity import decimals_of
 
 if TYPE_CHECKING:
@@ -25,17 +27,16 @@ def verdict(
     pairs: Sequence[Pair],
     members: "Sequence[Contender]",
     *,
-    baseline: str,
-    asked: EvaluateOptions,
+    options: CompareKnOptions,
     n_units: int,
 ) -> tuple[str, ...]:
     """A sentence on each model (Kneser–Ney, the mixture, training), then one on the best two."""
     if n_units < FEW or not members:
         return ()
-    sentences = []
+    baseline, sentences = baseline_name(options.order), []
     judged_in: dict[State, None] = {}
     for member in members:
-        state = asked.states(member.learned_single_sentences)[0]
+        state = states_of(options.state, member.learned_single_sentences)[0]
         judged_in[state] = None
         found = _differences(pairs, state)
         mixture = f"{member.name}+{baseline}"

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.results import Pair
 from charlm.scoring.evaluation.comparison.verdict import is_still_falling, verdict
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 
 BETTER, WORSE, NEITHER = (-49.2, -51.53, -46.82), (2.59, 2.562, 112.4), (-0.1, -0.8, 0.6)
 GAIN, LOSS = (-7.5, -8.1, -6.89), (0.97, 0.82, 1.21)
@@ -35,7 +35,7 @@ def sentence(
     member = cast(
         Any, SimpleNamespace(name="m", path=run, learned_single_sentences=learned_single_sentences)
     )
-    return verdict(pairs, [member], baseline="KN-5", asked=EvaluateOptions(), n_units=n_units)
+    return verdict(pairs, [member], options=CompareKnOptions("corpus"), n_units=n_units)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,7 @@ def between(first: Any, second: Any, *, run: Path, by_sentence: bool = False) ->
         cast(Any, SimpleNamespace(name=name, path=run, learned_single_sentences=each))
         for name, each in (("a", False), ("b", False), ("c", by_sentence))
     ]
-    asked = EvaluateOptions()
-    said = verdict(pairs, members, baseline="KN-5", asked=asked, n_units=3761)
+    said = verdict(pairs, members, options=CompareKnOptions("corpus"), n_units=3761)
     assert len(said) > len(members)
     return [each.removeprefix("verdict, ") for each in said[len(members) :]]
 

@@ -94,7 +94,7 @@ RUN = [
     ("--model run --device tpu", "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
     (
         "",
-        "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
+        "no model was given and exp/ holds no finished one; train one, or use --model RUN or "
         "set CHARLM_MODEL",
     ),
 ]

@@ -110,7 +110,7 @@ def info(options: InfoOptions) -> RunFacts | Choice | Verification:
     run = options.run
     if options.verify:
         if run is None:
-            raise ConfigError("--verify: no run was said; expected the one whose files to check")
+            raise ConfigError("--verify: no run was given; expected the one whose files to check")
         return verified(run)
     return choice() if run is None else facts_of(run)
 

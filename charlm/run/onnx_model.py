@@ -180,7 +180,8 @@ def require_no_torch(path: str | Path, options: Any) -> None:
     for option, is_given in given.items():
         if is_given:
             raise ConfigError(
-                f"{path}: is an exported model, which knows no {option}; leave it out, or say a run"
+                f"{path}: is an exported model, which knows no {option}; leave it out, or name a "
+                "run"
             )
 
 

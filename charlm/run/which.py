@@ -24,12 +24,12 @@ def which_run(
     if said:
         return Path(said)
     if not newest_allowed:
-        raise ConfigError(f"no model was said; {named} or set {VARIABLE}")
+        raise ConfigError(f"no model was given; {named} or set {VARIABLE}")
     weighted = [path.parent for path in RUNS.glob(f"*/{MODEL}")]
     found = [run for run in weighted if (run / RUN).is_file() and not is_unfinished(run)]
     if not found:
         raise ConfigError(
-            f"no model was said and {RUNS}/ holds no finished one; train one, or {named} or set "
+            f"no model was given and {RUNS}/ holds no finished one; train one, or {named} or set "
             f"{VARIABLE}"
         )
     return max(found, key=last_written)

@@ -277,7 +277,7 @@ def test_without_a_path_the_newest_run_is_loaded(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="no model was said and exp/ holds no finished one"):
+    with pytest.raises(ConfigError, match="no model was given and exp/ holds no finished one"):
         charlm.load()
     shutil.copytree(tiny_run, tmp_path / "exp/tiny")
     assert charlm.load(device="cpu").path == Path("exp/tiny")

@@ -103,7 +103,7 @@ def test_the_newest_run_is_not_taken(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_run, "exp/ptb")
     result = ask("--arpa", "a.arpa", "--data", str(corpus_dir))
-    message = "charlm: no model was said; use --model RUN or set CHARLM_MODEL\n"
+    message = "charlm: no model was given; use --model RUN or set CHARLM_MODEL\n"
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)
     assert not Path("a.arpa").exists()
 

@@ -131,6 +131,6 @@ def test_json_is_what_the_library_returns(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_verify_wants_a_run() -> None:
-    message = "charlm: --verify: no run was said; expected the one whose files to check\n"
+    message = "charlm: --verify: no run was given; expected the one whose files to check\n"
     result = ask("--verify")
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)

@@ -127,8 +127,8 @@ def test_where_there_is_no_run_the_message_says_how_this_command_is_given_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert invoke().stderr == (
-        "charlm: no model was said and exp/ holds no finished one; train one, or name a RUN or set "
-        "CHARLM_MODEL\n"
+        "charlm: no model was given and exp/ holds no finished one; train one, or name a RUN or "
+        "set CHARLM_MODEL\n"
     )
 
 

@@ -86,13 +86,13 @@ def test_runs_of_which_none_is_finished_are_listed_all_the_same(runs: Path) -> N
     shutil.rmtree(runs / "broken")
     found = choice()
     assert found.run is None
-    assert found.reason.startswith("no model was said and exp/ holds no finished one; train one")
+    assert found.reason.startswith("no model was given and exp/ holds no finished one; train one")
     assert [each.path for each in found.known] == ["exp/begun", "exp/unfinished"]
 
 
 def test_no_run_at_all_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="no model was said and exp/ holds no finished one"):
+    with pytest.raises(ConfigError, match="no model was given and exp/ holds no finished one"):
         choice()
 
 

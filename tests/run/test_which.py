@@ -68,7 +68,7 @@ def test_no_run_at_all_is_one_line() -> None:
     with pytest.raises(ConfigError) as caught:
         which_run(None)
     assert str(caught.value) == (
-        "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
+        "no model was given and exp/ holds no finished one; train one, or use --model RUN or "
         "set CHARLM_MODEL"
     )
 
@@ -77,4 +77,4 @@ def test_a_command_that_wants_it_said_takes_no_newest_run() -> None:
     run_of_age("new", 0)
     with pytest.raises(ConfigError) as caught:
         which_run(None, newest_allowed=False)
-    assert str(caught.value) == "no model was said; use --model RUN or set CHARLM_MODEL"
+    assert str(caught.value) == "no model was given; use --model RUN or set CHARLM_MODEL"

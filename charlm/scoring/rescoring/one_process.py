@@ -32,7 +32,7 @@ def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]
     if place_of_process().size > 1:
         raise ConfigError(
             f"{models[0]}: is an exported model, which runs in one process; found several; "
-            "start one, or say a run"
+            "start one, or name a run"
         )
     return run(build_scorers(options))
 

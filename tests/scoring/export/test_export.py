@@ -190,7 +190,7 @@ def test_of_a_long_text_whole_sentences_are_read() -> None:
             "--arpa a.klm: names KenLM's binary; expected .arpa or .arpa.gz, of which `charlm "
             "ngram --lm FILE --out a.klm` makes it",
         ),
-        ({"model": None}, "no model was said; use --model RUN or set CHARLM_MODEL"),
+        ({"model": None}, "no model was given; use --model RUN or set CHARLM_MODEL"),
     ],
 )
 def test_what_cannot_be_exported_is_refused(

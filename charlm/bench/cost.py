@@ -30,7 +30,7 @@ from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
 
-MADE = {"words": N_WORDS, "letters": 1, "tokens": 0}  # of the made text; at least for the steps
+MADE = {"words": N_WORDS, "letters": 1, "tokens": 0}  # generated; 0: enough for the steps
 RANGES = {"words": (3, 10_000_000), "letters": (1, 50), "tokens": (1, 1_000_000_000)}
 PARTS = ("encoder", "context", "output", "update")
 WARM_UP = 2  # steps, of which each shape's first is slow

@@ -32,7 +32,7 @@ N_EDGES = 2  # the markers of a word's start and end around its letters
 LONGEST_REASON = 160  # of what the system says of a library that does not load
 FORMS_AT_ONCE = 512  # at 70 letters each, the CNN's windows of this many forms take some 50 MB
 
-# Read when onnxruntime is imported, which else leaves a device's number and a database in HOME.
+# Read when onnxruntime is imported: without it a device's number and a database go to HOME.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 Vectors = npt.NDArray[np.float32]

@@ -1,7 +1,7 @@
 """What pictures and the report show: runs, a text, and what was computed from them.
 
-Everything is computed on first use, and once: a picture and the page show the same. What is about a
-single model is about the first of the runs.
+Everything is computed on first use, and once: a picture and the page show the same. What shows a
+single model shows the first of the runs.
 """
 
 from functools import cached_property

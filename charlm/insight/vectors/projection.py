@@ -6,7 +6,7 @@ plane can show.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from charlm.text.vocabulary.vocabulary import WORD_END, WORD_START
 Kind = Literal["prefix", "suffix", "hyphenated", "other"]
 Floats = npt.NDArray[np.float64]
 
-KINDS: tuple[Kind, ...] = ("prefix", "suffix", "hyphenated", "other")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 LEAST_WORDS = 2  # an n-gram of one word is that word's alone
 LONGEST = 6  # characters of an n-gram, where the encoder has no widest filter
 MOST_NGRAMS = 100_000  # of a large vocabulary those that stand in most words

@@ -1,9 +1,9 @@
-"""How tables are recognised, by the names of columns and the marks of CSV, and how ours quote.
+"""How tables are recognised, by names of columns and marks of CSV; how fields of ours are quoted.
 
 CSV is never read as text: its ids and quotes would be scored. Few texts are CSV and many have
 commas, so lines are taken for CSV only if they begin with names of columns, ids or quotes, line
-after line; a blank after the first comma, as in text, speaks against it. Neither are sentences
-behind ids, as Kaldi keeps them, nor counts of n-grams, as SRILM does.
+after line; a blank after the first comma, as in text, speaks against it. Sentences behind ids, as
+Kaldi keeps them, and counts of n-grams, as SRILM does, are not read as text either.
 """
 
 import csv

@@ -57,6 +57,7 @@ class Approximator:
     ) -> None:
         self._model, self._options, self._prune = model, options, prune
         self._words = words_of(model.vectors.inventory)
+        self._tell = options.on_stage or (lambda text: None)
 
     def approximation(self, train: Ids, valid: Ids) -> Approximation:
         """The approximation; `train` and `valid` are word ids, every sentence closed by `</s>`."""
@@ -97,10 +98,6 @@ class Approximator:
             weights=dict(zip(PARTS, weights, strict=True)),
             valid_ppls=dict(zip((*PARTS, "file"), ppls, strict=True)),
         )
-
-    def _tell(self, text: str) -> None:
-        if self._options.on_stage is not None:
-            self._options.on_stage(text)
 
     def _progress(self, done: str, n_all: int) -> Callable[[int], None]:
         """A callback that reports, now and then, how many tokens are done."""

@@ -128,7 +128,7 @@ def _refuse_idle(options: EvalBenchOptions) -> None:
     """Refuse what says nothing of the model and text that are measured."""
     if options.model is not None and options.arch != EvalBenchOptions.arch:
         raise ConfigError(
-            f"--arch {options.arch}: is of an untrained model, and {options.model} is measured; "
+            f"--arch {options.arch}: is for an untrained model, and {options.model} is measured; "
             "leave one out"
         )
     is_drawn = options.model is None or options.data is None

@@ -37,7 +37,7 @@ def text_of(options: PrepBenchOptions) -> AbstractContextManager[Path]:
         value = getattr(options, name)
         if options.data is not None and value != getattr(PrepBenchOptions, name):
             raise ConfigError(
-                f"--{name} {value}: is of a text that is generated, and all of {options.data} is "
+                f"--{name} {value}: is for a text that is generated, and all of {options.data} is "
                 "taken; leave one out"
             )
     return corpus(options.data, n_tokens=options.tokens, seed=options.seed)

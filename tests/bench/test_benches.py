@@ -146,7 +146,7 @@ def test_a_preset_beside_a_run_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         bench_eval(model="run", arch="char-large")
     assert str(caught.value) == (
-        "--arch char-large: is of an untrained model, and run is measured; leave one out"
+        "--arch char-large: is for an untrained model, and run is measured; leave one out"
     )
 
 
@@ -158,7 +158,7 @@ def test_a_length_or_seed_beside_a_corpus_of_which_all_is_read_is_refused(
     with pytest.raises(ConfigError) as caught:
         bench(data="ptb", **{option: 5000})
     assert str(caught.value) == (
-        f"--{option} 5000: is of a text that is generated, and all of ptb is taken; leave one out"
+        f"--{option} 5000: is for a text that is generated, and all of ptb is taken; leave one out"
     )
 
 

@@ -261,14 +261,14 @@ def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
     reasons = {
         "split": no_data,
         "tune": "there is nothing to tune with --weights" if is_given else no_data,
-        "state": "" if "run" in kinds else "is of runs, and no stream is one",
+        "state": "" if "run" in kinds else "is for runs, and no stream is one",
     }
     for name, reason in reasons.items():
         value = getattr(options, name)
         if value is not None and reason:
             raise ConfigError(f"--{name} {value}: {reason}; drop it")
     if "run" not in kinds and (beyond := beyond_cpu(options)):
-        raise ConfigError(f"{beyond}: is of runs, and no stream is one; drop it")
+        raise ConfigError(f"{beyond}: is for runs, and no stream is one; drop it")
     if options.bands:
         if options.data is None:
             raise ConfigError("--bands: counts words in train.txt; expected --data DIR beside it")

@@ -26,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> None
 NO_TEXT = "a model, and no text to score; expected --data DIR or --text FILE"
 
 NO_PARTS = "chooses a part of --data DIR, and none is given; drop it"
-NO_RUN = "is of runs, and no stream is one; drop it"
+NO_RUN = "is for runs, and no stream is one; drop it"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
             "--weights 0.5,0.6: sum 1.1; expected numbers of 0 or above that sum to 1",
         ),
         (["x", "y"], {"weights": [1.5, -0.5]}, "--weights 1.5,-0.5: sum 1; expected numbers of 0"),
-        (["x", "y"], {"device": "cuda:7"}, "--device cuda:7: is of runs, and no stream is one;"),
+        (["x", "y"], {"device": "cuda:7"}, "--device cuda:7: is for runs, and no stream is one;"),
         (["x", "y"], {"weights": "nan,1"}, "--weights nan,1: expected numbers with commas, as"),
         (["x", "y"], {"weights": ".6,.4_0"}, "--weights .6,.4_0: expected numbers with commas, as"),
     ],

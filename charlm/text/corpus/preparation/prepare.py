@@ -178,7 +178,7 @@ def _check(options: PrepOptions) -> None:
     for name in ("encoding", "invalid"):
         value = getattr(options, name)
         if value != getattr(PrepOptions, name) and not paths:
-            raise ConfigError(f"--{name} {value}: is of files, and --corpus reads none; drop it")
+            raise ConfigError(f"--{name} {value}: is for files, and --corpus reads none; drop it")
     if 0 < options.max_words < options.min_words:
         raise ConfigError(
             f"max_words: found {options.max_words}; expected {options.min_words} or more, since "

@@ -288,11 +288,11 @@ def test_a_text_without_enough_lines_is_refused(
         ),
         (
             {"raw": (), "corpus": "pydoc", "encoding": "latin-1"},
-            "--encoding latin-1: is of files, and --corpus reads none; drop it",
+            "--encoding latin-1: is for files, and --corpus reads none; drop it",
         ),
         (
             {"raw": (), "corpus": "pydoc", "invalid": "drop"},
-            "--invalid drop: is of files, and --corpus reads none; drop it",
+            "--invalid drop: is for files, and --corpus reads none; drop it",
         ),
         ({"corpus": "brown"}, "corpus: found 'brown'; expected one of 'pydoc' or None"),
         ({"split": "90"}, "split: found '90'; expected three positive shares"),

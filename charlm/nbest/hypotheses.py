@@ -5,11 +5,12 @@ unit and sign, the writer converts them back. A hypothesis keeps its words as th
 list; models read a normalised copy.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from charlm.nbest.scorer import WordLogProbs
+from charlm.text.corpus.normalisation.pieces import joined
 
 Dedup = Literal["none", "sum", "max"]  # the common total of hypotheses with the same words
 LARGEST = 1e30  # limit of a feature and a weight; squares of their products are far from overflow
@@ -17,6 +18,17 @@ LARGEST = 1e30  # limit of a feature and a weight; squares of their products are
 
 class StrippedWords(tuple[str, ...]):
     """The words of a hypothesis from whose ends `<s>` or `</s>` were removed."""
+
+
+class JoinedWords(tuple[str, ...]):
+    """The words of a hypothesis that were joined of pieces."""
+
+    pieces: tuple[str, ...]
+
+
+def in_pieces(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The pieces that words were joined of, if they were."""
+    return words.pieces if isinstance(words, JoinedWords) else words
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,26 @@ class NbestList:
             for each in self.hypotheses
         )
         return replace(self, hypotheses=hypotheses, original=None)
+
+
+def joining(lists: Iterable[NbestList], mark: str) -> Iterator[NbestList]:
+    """The lists with words for pieces that have this mark; "" joins none."""
+    if not mark:
+        yield from lists
+        return
+    for nbest in lists:
+        hypotheses = (replace(h, words=_joined(h.words, mark)) for h in nbest.hypotheses)
+        said = None if nbest.reference is None else _joined(nbest.reference, mark)
+        yield replace(nbest, hypotheses=tuple(hypotheses), reference=said)
+
+
+def _joined(pieces: tuple[str, ...], mark: str) -> tuple[str, ...]:
+    words = joined(pieces, mark)
+    if words == list(pieces):
+        return pieces
+    result = JoinedWords(words)
+    result.pieces = pieces
+    return result
 
 
 class Sureness(NamedTuple):

@@ -7,7 +7,7 @@ that nobody reports an error rate on the lists that the weights were tuned on.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from charlm.nbest.ranking.features import FeatureTable, Floats, require_known, t
 from charlm.nbest.references.fingerprint import Fingerprint
 from charlm.settings import as_assignments, shown
 from charlm.text.corpus.normalisation.normalisation import Normalisation
+from charlm.text.corpus.normalisation.pieces import ReadAs
 from charlm.text.io.files import read_json, write_json
 from charlm.text.io.lines import number_in
 
@@ -62,6 +63,13 @@ class ListLayout(NamedTuple):
     length_penalty: float | None = None  # taken out of the scores; None: the file does not say
 
 
+class Pieces(NamedTuple):
+    """How pieces of words in the tuning lists were read."""
+
+    mark: str  # by which they were joined to words
+    read_as: ReadAs  # what the models read
+
+
 @dataclass(frozen=True)
 class Weights:
     """The weight of each feature; 0 for those not named."""
@@ -73,6 +81,7 @@ class Weights:
     raw: bool | None = None  # tuned without the model's own text rules; None: not known
     unnormalised: bool | None = None  # tuned on such scores of models; None: not known
     lists: ListLayout | None = None  # None: not known
+    pieces: Pieces | None = None  # None: none were joined
     # Shares of the models that were mixed word by word (--mix); empty: each model was a feature.
     mixture: Mapping[str, float] = field(default_factory=dict)
     sureness: Sureness | None = None  # None: not fitted
@@ -96,7 +105,8 @@ class Weights:
         text: dict[str, object] = {"text": self.text.to_dict()} if self.text else {}
         flags = {"raw": self.raw, "unnormalised": self.unnormalised}
         text |= {name: flag for name, flag in flags.items() if flag is not None}
-        lists = {"lists": self.lists._asdict()} if self.lists else {}
+        lists: dict[str, object] = {"lists": self.lists._asdict()} if self.lists else {}
+        lists |= {"pieces": self.pieces._asdict()} if self.pieces else {}
         mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
         sureness = {"sureness": self.sureness._asdict()} if self.sureness else {}
         more = text | mixture | sureness | lists | tuned
@@ -233,8 +243,18 @@ def load_weights(path: str | Path) -> Weights:
         if not isinstance(flag, bool | None):
             raise DataError(f"{path}: {name} is {shown(flag)}; expected true or false")
     lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
+    pieces = _parse_pieces(content["pieces"], path=path) if "pieces" in content else None
     sureness = _parse_sureness(content["sureness"], path=path) if "sureness" in content else None
-    return Weights(values, origin, text, lists=lists, mixture=mixture, sureness=sureness, **flags)
+    return Weights(
+        values,
+        origin,
+        text,
+        lists=lists,
+        pieces=pieces,
+        mixture=mixture,
+        sureness=sureness,
+        **flags,
+    )
 
 
 def _parse_sureness(value: object, *, path: str | Path) -> Sureness:
@@ -251,6 +271,14 @@ def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str,
     if not isinstance(values, dict) or not all(map(_is_number, values.values())):
         raise DataError(f"{path}: {found} {shown(values)}; expected an object of numbers")
     return {name: float(value) for name, value in values.items()}
+
+
+def _parse_pieces(value: object, *, path: str | Path) -> Pieces:
+    if isinstance(value, dict) and value.keys() == {*Pieces._fields}:
+        mark, read_as = value["mark"], value["read_as"]
+        if isinstance(mark, str) and mark and read_as in get_args(ReadAs):
+            return Pieces(mark, read_as)
+    raise DataError(f"{path}: pieces is {shown(value)}; expected a mark, and words or pieces")
 
 
 def _parse_layout(lists: object, *, path: str | Path) -> ListLayout:

@@ -11,9 +11,10 @@ from rapidfuzz.distance import Levenshtein
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.reading.repairs import Notices
 from charlm.nbest.references.references import References, by_file
-from charlm.text.corpus.normalisation.labels import is_piece, is_silent, is_word
+from charlm.text.corpus.normalisation.labels import is_silent, is_word
 from charlm.text.corpus.normalisation.normalisation import UNSEEN
 from charlm.text.corpus.normalisation.oddities import APOSTROPHES, SAME_LETTERS
+from charlm.text.corpus.normalisation.pieces import is_piece
 from charlm.text.corpus.signs import LEAST_SHARE, uncut_of
 from charlm.text.corpus.tokens import share
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from charlm.nbest.hypotheses import in_pieces
 from charlm.text.corpus.normalisation.labels import labels_read
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.normalisation.spelling_rules import LIST_RULES, Remedy, explained
@@ -66,16 +67,25 @@ class HypothesisText:
     """Normalises hypotheses and counts changes; without rules the hypotheses stay as they are."""
 
     def __init__(
-        self, normalisation: Normalisation | None, *, is_known: Known | None = None
+        self,
+        normalisation: Normalisation | None,
+        *,
+        is_known: Known | None = None,
+        reads_pieces: bool = False,
     ) -> None:
-        """`is_known`: noise labels are left out unless they are known; None: all labels stay."""
+        """`is_known`: noise labels are left out unless they are known; None: all labels stay.
+
+        `reads_pieces`: of words that were joined of pieces, these are read.
+        """
         self.normalisation = normalisation
         self.counts = TextCounts()
         self._is_known = is_known
+        self._reads_pieces = reads_pieces
 
-    def read(self, words: Sequence[str]) -> list[str]:
+    def read(self, words: tuple[str, ...]) -> list[str]:
         """The words of the normalised copy."""
         is_known, rules = self._is_known, self.normalisation
+        words = in_pieces(words) if self._reads_pieces else words
         own = list(words) if is_known is None else labels_read(words, is_known, rules=rules)
         counts = self.counts
         copy = own if rules is None else split_words(rules(" ".join(own), changed=counts.by_rule))

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 from charlm.errors import ConfigError
-from charlm.nbest.hypotheses import Dedup, NbestList, Rescored
+from charlm.nbest.hypotheses import Dedup, NbestList, Rescored, in_pieces
 from charlm.nbest.lattices.lattice_options import GRAPH, REST
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.metrics.bayes_risk import by_risk
@@ -127,7 +127,7 @@ class Rescorer:
 
 
 def _without_old(nbest: NbestList, old_lm: Scorer) -> NbestList:
-    scores = old_lm.score([hypothesis.words for hypothesis in nbest.hypotheses])
+    scores = old_lm.score([in_pieces(hypothesis.words) for hypothesis in nbest.hypotheses])
     hypotheses = []
     for hypothesis, score in zip(nbest.hypotheses, scores, strict=True):
         if GRAPH not in hypothesis.features:
@@ -164,7 +164,8 @@ class ListCounts:
         self.n_lists += 1
         self.n_choices += len(texts) > 1
         self.n_empty += texts.count(())
-        self.n_duplicates += len(texts) - len(set(texts))
+        # Of pieces that make the same words, models may read the pieces.
+        self.n_duplicates += len(texts) - len(set(zip(texts, scored.texts, strict=True)))
         best = result.ranking[0]
         self.n_moved += texts[best] != texts[0]
         self.n_empty_wins += not texts[best]

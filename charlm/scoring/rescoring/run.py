@@ -13,7 +13,7 @@ from charlm.interface.so_far import counted
 from charlm.nbest.formats import FORMATS as LISTS
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
-from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.hypotheses import NbestList, joining
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_files import FORMATS as LATTICES
 from charlm.nbest.lattices.lattice_files import KALDI, lattice_format, read_lattices
@@ -42,7 +42,7 @@ from charlm.scoring.rescoring.lattices import LatticeLists, lattice_of
 from charlm.scoring.rescoring.options.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.pipeline import Pipeline, RecordingMemory, Rescorer, ScoredList
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
-from charlm.text.corpus.normalisation.normalisation import NO_RULES
+from charlm.text.corpus.normalisation.pieces import joined
 from charlm.text.corpus.tokens import UNK_WORD, share
 from charlm.text.io.files import display_name
 from charlm.text.io.paths import is_pipe
@@ -93,11 +93,12 @@ class ListRun:
                     f"{display_name(path)}: sentences have no features of their own; expected "
                     "--model or --lm"
                 )
-            lists = found.read(source)
+            lists = joining(found.read(source), options.join)
             if is_open is None and scorers.spelled and not options.line_buffered:
                 first = list(islice(lists, LOOKED_AT))
                 lists = chain(first, lists)
-                if _share_unknown(first, scorers) > FOREIGN:
+                reads_pieces = options.read_as == "pieces"
+                if _share_unknown(first, scorers, reads_pieces=reads_pieces) > FOREIGN:
                     scorers = scorers.closed
             return found, lists, scorers
         searched = LatticeLists(
@@ -205,6 +206,7 @@ class ListRun:
                 notices=self.notices,
                 rules=options.line_rules,
             )
+            found = {id: tuple(joined(words, options.join)) for id, words in found.items()}
         if not any(found.values()):
             raise DataError(f"{path}: no word in any of {len(found)} references; expected some")
         if self._origin is not None and not options.allow_test_tuning:
@@ -247,7 +249,7 @@ class ListRun:
             if form in LATTICES:
                 found = read_lattices(source, form=form, words_txt=self.options.words_txt)
             else:
-                found = format_of(form).read(source)
+                found = joining(format_of(form).read(source), self.options.join)
             keeps_texts = self._origin is not None
             reported = (_reported(each, keeps_texts) for each in found)
             return list(counted(reported, f"reading {display_name(path)}", tell=self._tell))
@@ -264,7 +266,15 @@ def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: st
 
 
 def _require_lattices(options: ListOptions, *, path: str | Path, form: str) -> None:
-    """Raises ConfigError for an option of the lattice search where there is no lattice."""
+    """Raises ConfigError for an option of the lattice search where there is no lattice.
+
+    Nor does that search join pieces.
+    """
+    if form in LATTICES and options.join:
+        raise ConfigError(
+            f"--join {options.join}: joins the pieces of hypotheses, and {display_name(path)} has "
+            "lattices; expected n-best lists; `charlm score … --write nbest` makes some"
+        )
     for name in OF_LATTICES:
         value = getattr(options, name)
         if form not in LATTICES and value != getattr(ListOptions, name):
@@ -302,12 +312,9 @@ def pipeline_of(
         _require_counted(chosen, scored, is_known=scorers.is_known)
         return chosen.with_scale(options.posterior_scale)
 
-    # Plain sentences have no noise labels: they are scored as `charlm eval` scores them.
-    reads_all = isinstance(form, TextFormat) or (options.raw and lattices is None)
-    is_known = None if reads_all else scorers.is_known
     rescorer = Rescorer(
         () if lattices else scorers.opened,
-        text=HypothesisText(scorers.normalisation, is_known=is_known),
+        text=_text_of(options, scorers, form=form),
         old_lm=None if lattices else scorers.old_lm,
         is_known=scorers.is_known,
         memory=lattices.memory if lattices else memory_of(options, scorers.opened),
@@ -321,6 +328,16 @@ def pipeline_of(
         mbr=None if options.mbr is None else metric_named(options.mbr),
         allow_missing=options.allow_missing,
         notices=notices,
+    )
+
+
+def _text_of(options: RescoringOptions, scorers: Scorers, *, form: Format) -> HypothesisText:
+    """What models read; plain sentences, without labels of noise, as `charlm eval` reads them."""
+    reads_all = isinstance(form, TextFormat) or (options.raw and not isinstance(form, LatticeLists))
+    return HypothesisText(
+        scorers.normalisation,
+        is_known=None if reads_all else scorers.is_known,
+        reads_pieces=options.read_as == "pieces",
     )
 
 
@@ -357,31 +374,6 @@ def _require_counted(weights: Weights, scored: ScoredList, *, is_known: Known | 
         )
 
 
-def with_tuned_rules(options: Options) -> Options:
-    """The options with the text rules under which their weights were tuned, if they give no rules.
-
-    Weights that were tuned without the model's own rules (--raw) are used without them, and those
-    of unnormalised scores with such.
-    """
-    if options.weights is None:
-        return options
-    weights = load_weights(options.weights)
-    if weights.unnormalised and options.models:
-        options = replace(options, unnormalised=True)
-    rules = options.text_rules
-    is_said = rules != NO_RULES or options.punctuation is not None
-    if not is_said and (weights.raw or not options.raw):
-        rules = weights.text or NO_RULES
-    return replace(
-        options,
-        raw=options.raw or bool(weights.raw),
-        lower=rules.lower,
-        split_hyphens=rules.split_hyphens,
-        punctuation="drop" if rules.punctuation == "drop" else options.punctuation,
-        map=dict(rules.map) or None,  # a pipe is read once
-    )
-
-
 def unweighed(
     names: Sequence[str], weights: Mapping[str, float], *, models: Sequence[str]
 ) -> list[str]:
@@ -412,14 +404,14 @@ def _own_weights(form: Format, scored: ScoredList, *, scorers: Scorers) -> Mappi
     return base | dict.fromkeys(new, share)
 
 
-def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:
+def _share_unknown(lists: Sequence[NbestList], scorers: Scorers, *, reads_pieces: bool) -> float:
     """The share of the lists' words that the first model does not know.
 
     `<unk>` is none of them: it has no spelling.
     """
     is_known = scorers.is_known
     assert is_known is not None  # there is a scorer with a speller
-    text = HypothesisText(scorers.normalisation, is_known=is_known)
+    text = HypothesisText(scorers.normalisation, is_known=is_known, reads_pieces=reads_pieces)
     words = [word for each in lists for h in each.hypotheses for word in text.read(h.words)]
     n_unknown = sum(word != UNK_WORD and not is_known(word) for word in words)
     return share(n_unknown, len(words))

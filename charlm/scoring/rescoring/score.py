@@ -35,8 +35,9 @@ from charlm.scoring.rescoring.answers.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.options.score_options import ScoreOptions
+from charlm.scoring.rescoring.options.tuned_rules import with_tuned_rules
 from charlm.scoring.rescoring.pipeline import Pipeline, ScoredList
-from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
+from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite

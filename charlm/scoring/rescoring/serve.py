@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from charlm.errors import CharlmError, DataError, ProcessError
 from charlm.interface.options import keywords, require_one_stdin
 from charlm.nbest.formats import format_of
+from charlm.nbest.hypotheses import joining
 from charlm.nbest.output.output_layouts import laid_out
 from charlm.nbest.reading.format import SAME_FORMAT
 from charlm.nbest.reading.json_lists import BLANKS
@@ -22,8 +23,9 @@ from charlm.nbest.reading.repairs import Notices
 from charlm.scoring.rescoring.answers.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.options.serve_options import ServeOptions
+from charlm.scoring.rescoring.options.tuned_rules import with_tuned_rules
 from charlm.scoring.rescoring.pipeline import Pipeline
-from charlm.scoring.rescoring.run import pipeline_of, with_tuned_rules
+from charlm.scoring.rescoring.run import pipeline_of
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 
 JSONL = "jsonl"
@@ -56,7 +58,7 @@ def serve(options: ServeOptions) -> ServeResult:
             rules=options.line_rules,
             notices=notices,
         )
-        server = Server(pipeline, source, options.layout)
+        server = Server(pipeline, source, options.layout, options.join)
         server.answer(options.out)
         done = what_was_done(server.pipeline, form, scorers=scorers, source="-", began=began)
         return ServeResult(**done, dedup=options.dedup, mbr=options.mbr, n_errors=server.n_errors)
@@ -79,6 +81,7 @@ class Server:
     pipeline: Pipeline
     source: OpenSource
     layout: str
+    join: str = ""  # the mark of pieces of words
     n_errors: int = 0
 
     def answer(self, write: Callable[[str], object]) -> None:
@@ -107,7 +110,7 @@ class Server:
         if isinstance(request, DataError):
             raise request
         form = format_of(JSONL)
-        lists = form.read(replace(self.source, lines=_OneLine(request, name)))
+        lists = joining(form.read(replace(self.source, lines=_OneLine(request, name))), self.join)
         results = (result for _, result in self.pipeline.run(lists))
         pieces = laid_out(results, form, layout=self.layout)
         answer = "".join(piece.text for piece in pieces).rstrip("\r\n")

@@ -12,7 +12,7 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.ranking.features import FeatureTable, require_known
-from charlm.nbest.ranking.weights import ListLayout, Weights, rescored
+from charlm.nbest.ranking.weights import ListLayout, Pieces, Weights, rescored
 from charlm.nbest.reading.format import Format
 from charlm.nbest.reading.recordings import with_recording
 from charlm.nbest.references.differences import note_differences
@@ -136,6 +136,7 @@ def _recorded(
         unnormalised=options.unnormalised,
         mixture=scorers.mixture,
         lists=layout,
+        pieces=Pieces(options.join, options.read_as or "words") if options.join else None,
     )
 
 

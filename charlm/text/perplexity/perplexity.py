@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from charlm.errors import DataError
 from charlm.interface.short_repr import ShortRepr
 from charlm.text.corpus.normalisation.hashed_text import ReadText
-from charlm.text.corpus.normalisation.labels import n_pieces
+from charlm.text.corpus.normalisation.pieces import n_pieces
 from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, FrequentWords, form_of, share
 from charlm.text.io.files import display_name
 from charlm.text.perplexity.spelled_words import Additive, Spelling, Spells, spelling_of

@@ -78,7 +78,7 @@ def _on_words(notices: Notices, *, metric: str) -> Iterator[str]:
         yield (
             f"{notices.n_in_pieces} words of the first hypotheses or of their references are "
             "marked as pieces of words (@@, \uffed, \u2581), and the others have none: the rates "
-            "tell nothing; join the pieces first (of @@: sed -E 's/@@( |$)//g')"
+            "tell nothing; --join MARK makes words of them, as --join @@"
         )
     if notices.n_in_other_characters:
         yield (

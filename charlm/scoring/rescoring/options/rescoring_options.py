@@ -31,6 +31,7 @@ from charlm.nbest.scorer import Scorer
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.normalisation.phrase_map import rules_of
+from charlm.text.corpus.normalisation.pieces import ReadAs
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
 REFERENCES = Opt(
@@ -126,6 +127,26 @@ class RescoringOptions:
         ),
     ] = None
     map: TextMap = None
+    join: Annotated[
+        str,
+        Opt(
+            "Mark of pieces of words in hypotheses: @@ in `bei@@ de`, + in `koulu+ +ssa`, ## in "
+            "`play ##ing`, \u2581 in `\u2581bei de`, or <w> between words. They are joined to "
+            "words, which are counted, compared with references, and written where the best "
+            "hypotheses are; lists that are written back keep the pieces. If not given: as the "
+            "weights were tuned.",
+            "Normalisation",
+            metavar="MARK",
+        ),
+    ] = ""
+    read_as: Annotated[
+        ReadAs | None,
+        Opt(
+            "What the models read where --join makes words of pieces. If not given: as the weights "
+            "were tuned, else words.",
+            "Normalisation",
+        ),
+    ] = None
     raw: Annotated[
         bool, Opt("Words as they stand, without the run's normalisation.", "Normalisation")
     ] = False
@@ -192,7 +213,11 @@ class RescoringOptions:
 
     def check(self) -> None:
         """Raises ConfigError for options that contradict each other, before any work."""
-        raise NotImplementedError  # each command has its own
+        if self.read_as is not None and not self.join:
+            raise ConfigError(
+                f"--read-as {self.read_as}: no pieces are joined; expected --join MARK beside it; "
+                "give one, or drop --read-as"
+            )
 
     @property
     def inputs(self) -> list[object]:

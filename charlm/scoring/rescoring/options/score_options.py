@@ -107,6 +107,7 @@ class ScoreOptions(OutputOptions, ListOptions):
         return is_one or str(self.out).endswith("/")
 
     def check(self) -> None:
+        super().check()
         if self.lists is None:
             raise ConfigError("found no LIST; expected lists to score; name a file")
         is_asked = self.refs or self.explain or self.mbr
@@ -134,18 +135,22 @@ class ScoreOptions(OutputOptions, ListOptions):
             )
         if self.write == "none" and self.out is not None and not callable(self.out):
             raise ConfigError(f"--out {self.out}: --write none writes no list; drop one of them")
-        if self.explain is not None and self.dedup == "sum":
+        if self.explain is not None:
+            self._check_explained()
+        self.require_use()
+        self._check_place(self.lists)
+
+    def _check_explained(self) -> None:
+        if self.dedup == "sum":
             raise ConfigError(
                 "--explain --dedup sum: two hypotheses are explained, and sums are of more; "
                 "expected --dedup max or none"
             )
-        if self.explain is not None and self.mbr is not None:
+        if self.mbr is not None:
             raise ConfigError(
                 f"--explain --mbr {self.mbr}: totals are explained, and expected errors choose; "
                 "expected one of them; drop either"
             )
-        self.require_use()
-        self._check_place(self.lists)
 
     def _check_place(self, lists: str | Path) -> None:
         if not isinstance(self.out, str | Path):

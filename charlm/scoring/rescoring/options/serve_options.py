@@ -34,6 +34,7 @@ class ServeOptions(OutputOptions):
         """Raises ConfigError for answers without destination or order, or a wrong weight."""
         from charlm.nbest.ranking.weights import parse_weights
 
+        super().check()
         if self.out is None:
             raise ConfigError("out: found None; expected a function that is given each answer")
         if not (self.has_models or self.weights or self.weight or self.mbr):

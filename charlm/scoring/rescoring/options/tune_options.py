@@ -39,6 +39,7 @@ class TuneOptions(SearchOptions, ListOptions):
     def check(self) -> None:
         from charlm.nbest.ranking.weights import parse_weights  # which loads NumPy
 
+        super().check()
         check_references(several(self.refs), metric=self.metric)
         if not several(self.refs):
             raise ConfigError("--refs: found no file; expected that of the references; name it")

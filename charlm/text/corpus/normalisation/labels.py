@@ -13,8 +13,6 @@ from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 SILENT = frozenset(("<eps>", "!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", ""))
 # [laugh]  <noise>, but not <unk> nor <unk>:form  {breath}  -pau- of SRILM  !SIL of Kaldi
 NOISE = re.compile(r"\[.*\]|<(?!(?i:unk)\b).*>|\{.*\}|-pau-|!SIL")
-# Pieces of words as subword-nmt (bei@@), OpenNMT (￭t) and sentencepiece (▁ein) mark them.
-PIECE = re.compile(".+@@|.+\uffed|\uffed.+|\u2581.*")
 BRACED = re.compile(r"\{[\w-]+\}(?![^ \t])")  # at the start of a line, where JSON has `{"id"`
 
 
@@ -26,18 +24,6 @@ def is_silent(label: str) -> bool:
 def is_word(label: str) -> bool:
     """Whether a label is a word, and neither noise nor a mark."""
     return label not in SILENT and not NOISE.fullmatch(label)
-
-
-def is_piece(word: str) -> bool:
-    """Whether a word is marked as a piece of a word, or as its beginning."""
-    return PIECE.fullmatch(word) is not None
-
-
-def n_pieces(text: str) -> int:
-    """How many words of a sentence are marked as pieces."""
-    if "@@" in text or "\uffed" in text or "\u2581" in text:  # most have none of the marks
-        return sum(map(is_piece, text.split(" ")))
-    return 0
 
 
 def label_read(label: str, is_known: Callable[[str], bool]) -> str:

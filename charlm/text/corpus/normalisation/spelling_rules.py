@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from charlm.interface.json_results import JsonResult
-from charlm.text.corpus.normalisation.labels import is_piece
 from charlm.text.corpus.normalisation.normalisation import (
     HYPHENS,
     NUMBER_TOKEN,
@@ -29,6 +28,7 @@ from charlm.text.corpus.normalisation.oddities import (
     replaced,
     scripts_of,
 )
+from charlm.text.corpus.normalisation.pieces import is_piece
 from charlm.text.corpus.tokens import form_of, is_literal_unk, share, visible
 from charlm.text.io.lines import split_words
 

@@ -45,6 +45,10 @@ def asked(run: Path, corpus: Path, out: Path) -> list[tuple[str, dict[str, Any]]
         ("evaluate", {**common, "files": texts, "state": "sentence"}),
         ("score", {**lists, "out": str(out / "scored.tsv")}),
         ("score", {**lists, "out": str(out / "ranked.tsv"), "write": "ranked", "weight": ["nn=2"]}),
+        (
+            "score",
+            {**lists, "out": str(out / "errors.tsv"), "write": "errors", "refs": str(out / "refs")},
+        ),
     ]
 
 
@@ -66,6 +70,7 @@ def test_two_processes_find_and_write_what_one_does(
     for name in ("pair", "alone"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "lists.tsv").write_text(LISTS)
+        (tmp_path / name / "refs").write_text("u the cat sat\nv a dog looked\n")
     pair = [start(["-c", PROGRAM, str(rank), str(tmp_path)]) for rank in range(2)]
     jobs = json.dumps(asked(tiny_run, corpus_dir, tmp_path / "pair"))
     for process in pair:
@@ -88,3 +93,5 @@ def test_two_processes_find_and_write_what_one_does(
     for name in ("scored.tsv", "ranked.tsv"):
         of_pair, of_one = (tmp_path / which / name for which in ("pair", "alone"))
         assert fields(of_pair.read_text()) == fields(of_one.read_text())
+    tables = {(tmp_path / which / "errors.tsv").read_text() for which in ("pair", "alone")}
+    assert [table.count("\n") for table in tables] == [3]

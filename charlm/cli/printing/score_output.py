@@ -306,6 +306,7 @@ def _rates(report: "RateReport") -> Iterator[str]:
     yield from _gain(report.significance)
     yield from _limit(report)
     yield from _kinds(report)
+    yield from _recordings(report)
     yield f"metric: {report.metric}"
 
 
@@ -316,6 +317,18 @@ def _kinds(report: "RateReport") -> Iterator[str]:
     ]
     if rows:
         yield from output.table_lines(rows, header=["error", "first-best", "rescored"])
+
+
+def _recordings(report: "RateReport") -> Iterator[str]:
+    """The rates of each recording, with --write errors."""
+    rows = [
+        [name, str(each.n_lists), str(each.first.n_tokens)]
+        + [_percent(rate.error) for rate in (each.first, each.rescored)]
+        for name, each in report.recordings.items()
+    ]
+    if rows:
+        header = ["recording", "lists", "of", "first-best", "rescored"]
+        yield from output.table_lines(rows, header=header)
 
 
 def _confidences(found: "Calibration") -> Iterator[str]:

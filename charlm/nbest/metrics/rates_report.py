@@ -4,7 +4,7 @@ The oracle at n picks among the first n hypotheses in the order of the list, not
 Errors that it still makes are the recogniser's: no language model can correct them in these lists.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +35,15 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class RecordingRates:
+    """The rates of the lists of one recording."""
+
+    n_lists: int
+    first: Rate
+    rescored: Rate
+
+
+@dataclass(frozen=True)
 class RateReport(JsonResult):
     """Rates of a set of lists: first-best, rescored, best possible and worst possible."""
 
@@ -55,6 +64,7 @@ class RateReport(JsonResult):
     # Errors of the first hypotheses and of the choice by kind, none of which is left out; of WER
     # alone.
     kinds: dict[str, tuple[int, int]] | None
+    recordings: dict[str, RecordingRates]  # by name; empty: not asked for, one, or one a list
     derived = ("share_of_lists", "share_of_lists_in_first", "grows", "is_limited_by_lists")
 
     @property
@@ -90,8 +100,14 @@ class RateReport(JsonResult):
         return share is not None and share > 1 / 2
 
 
-def report(rescored: Sequence[Rescored], *, references: References, metric: Metric) -> RateReport:
-    """Rates of the lists, in their own order and rescored.
+def report(
+    rescored: Sequence[Rescored],
+    *,
+    references: References,
+    metric: Metric,
+    recordings: Sequence[str] = (),
+) -> RateReport:
+    """Rates of the lists, in their own order and rescored; and by `recordings`, one for each list.
 
     Raises:
         DataError: no lists.
@@ -127,7 +143,24 @@ def report(rescored: Sequence[Rescored], *, references: References, metric: Metr
         n_best=int((metric.errors_alone(choices_LK) <= metric.errors_alone(bests_LK)).sum()),
         significance=compare(firsts_LK, choices_LK, metric=metric, lists=lists),
         kinds=_kinds(rescored, references) if isinstance(metric, WordErrorRate) else None,
+        recordings=_by_recording(recordings, metric, first_LK=firsts_LK, choice_LK=choices_LK),
     )
+
+
+def _by_recording(
+    recordings: Sequence[str], metric: Metric, *, first_LK: Ints, choice_LK: Ints
+) -> dict[str, RecordingRates]:
+    places = defaultdict[str, list[int]](list)
+    for place, recording in enumerate(recordings):
+        places[recording].append(place)
+    if not 1 < len(places) < len(recordings):
+        return {}
+    return {
+        name: RecordingRates(
+            len(own), *(_rate(metric, each[own].sum(axis=0)) for each in (first_LK, choice_LK))
+        )
+        for name, own in sorted(places.items())
+    }
 
 
 def _kinds(rescored: Sequence[Rescored], references: References) -> dict[str, tuple[int, int]]:

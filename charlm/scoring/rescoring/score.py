@@ -5,6 +5,7 @@ Lists are streamed: only what a report needs is kept, and only if a report is as
 
 import re
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -21,13 +22,14 @@ from charlm.nbest.metrics.calibration import Calibration, calibration
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
+from charlm.nbest.output.error_table import write_errors
 from charlm.nbest.output.output_layouts import laid_out
 from charlm.nbest.output.writing import write_file, write_folder, write_stream
 from charlm.nbest.ranking.confidences import Bools, agreement, is_in, posteriors, summed
 from charlm.nbest.ranking.features import Floats
 from charlm.nbest.ranking.weights import Weights
-from charlm.nbest.reading.format import Format
-from charlm.nbest.reading.recordings import with_recording
+from charlm.nbest.reading.format import Format, Piece
+from charlm.nbest.reading.recordings import recording_by, with_recording
 from charlm.nbest.references.differences import note_differences
 from charlm.nbest.references.references import References
 from charlm.scoring.rescoring.answers.explain import ExplainRequest
@@ -89,7 +91,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
         elif seen.refs and seen.references is None and not may_wait:
             found = list(found)
             seen.references = run.references(seen.refs, found)
-        _write(seen.results(pipeline, found), form, options=options)
+        _write(seen, seen.results(pipeline, found), form=form, options=options)
     rates, found_confidences, n_left_out = None, None, 0
     if seen.references is not None:
         rates, found_confidences = seen.measured(seen.references)
@@ -121,6 +123,7 @@ class _Seen:
         self._agreed: list[Bools] = []  # whether all hypotheses have that word there
         self._options, self._run = options, run
         self._metric = metric_named(options.metric)
+        self._recording_of = recording_by(options.recordings)
         # Else references are translations, of which a word may be right in another place.
         self._keeps_confidences = (
             options.layout == "confidences" and self.refs and isinstance(self._metric, ErrorRate)
@@ -158,12 +161,30 @@ class _Seen:
             self._number = number
             self._run.notices.n_out_of_order += number < before
 
+    def errors(self, results: Iterator[Rescored]) -> Iterator[Piece]:
+        """The table of `--write errors`, once all lists have been kept."""
+        deque(results, maxlen=0)
+        assert isinstance(self._metric, ErrorRate)  # it has been checked, and so are references
+        assert self.references is not None
+        yield from write_errors(
+            [each for each in self.kept if each.nbest.id in self.references],
+            self.references,
+            tokens=self._metric.tokens,
+            recording_of=self._recording_of,
+        )
+
     def measured(self, references: References) -> tuple[RateReport, Calibration | None]:
         """The rates of lists with a reference, and how good the confidences of their words are."""
         which = [i for i, each in enumerate(self.kept) if each.nbest.id in references]
         kept = [self.kept[i] for i in which]
         note_differences([each.nbest for each in kept], references, notices=self._run.notices)
-        rates = report(kept, references=references, metric=self._metric)
+        recordings = [self._recording_of(each.nbest) for each in kept]  # perhaps guessed from ids
+        rates = report(
+            kept,
+            references=references,
+            metric=self._metric,
+            recordings=recordings if self._options.layout == "errors" else (),
+        )
         if not self._keeps_confidences:
             return rates, None
         found = calibration(
@@ -215,13 +236,18 @@ def _require_several(options: ScoreOptions, form: Format) -> None:
         )
 
 
-def _write(rescored: Iterator[Rescored], form: Format, *, options: ScoreOptions) -> None:
+def _write(
+    seen: _Seen, rescored: Iterator[Rescored], *, form: Format, options: ScoreOptions
+) -> None:
     out, layout, encoding = options.out, options.layout, options.written_encoding
     if out is None or layout == "none":
         for _ in rescored:
             pass
         return
-    pieces = laid_out(rescored, form, layout=layout)
+    if layout == "errors":
+        pieces = seen.errors(rescored)
+    else:
+        pieces = laid_out(rescored, form, layout=layout)
     if callable(out):
         write_stream(pieces, out, encoding=encoding)
     elif options.goes_to_folder:

@@ -21,6 +21,7 @@ Write = Literal[
     "ranked",
     "nbest",
     "confidences",
+    "errors",
     "word-scores",
     "kaldi",
     "trn",
@@ -63,9 +64,11 @@ class ScoreOptions(OutputOptions, ListOptions):
             "totals and posteriors (the softmax of the totals over a list), whatever the format "
             "was. confidences: a table of the best hypotheses' words, each with the sum of the "
             "posteriors of all hypotheses that have it there too, less where tune found such words "
-            "to be wrong. word-scores: ln P of each word that the model read and of the sentence "
-            "end, as Kaldi's rnnlm-sentence-probs. kaldi, trn, text, tsv, jsonl: the best "
-            "hypotheses alone, in that layout. none: no lists."
+            "to be wrong. errors: with --refs, by WER or CER, a table with a row for each best "
+            "hypothesis: its substitutions, deletions and insertions, and both texts aligned, with "
+            "*** for a word that one of them lacks. word-scores: ln P of each word that the model "
+            "read and of the sentence end, as Kaldi's rnnlm-sentence-probs. kaldi, trn, text, tsv, "
+            "jsonl: the best hypotheses alone, in that layout. none: no lists."
         ),
     ] = "scored"
     on_stage: OnStage = None
@@ -122,12 +125,7 @@ class ScoreOptions(OutputOptions, ListOptions):
                 "--write word-scores: found neither --model nor --lm; expected a model that scores "
                 "the words; name one"
             )
-        check_references(several(self.refs), metric=self.metric)
-        if self.metric != "wer" and not self.refs:
-            raise ConfigError(
-                f"--metric {self.metric}: found no references to measure it against; "
-                "expected --refs FILE; drop it"
-            )
+        self._check_references()
         if self.recordings and self.context == self.adapt == "none" and not self.refs:
             raise ConfigError(
                 f"--recordings {self.recordings!r:.60}: each list is on its own; expected "
@@ -149,6 +147,32 @@ class ScoreOptions(OutputOptions, ListOptions):
         if self.mbr is not None:
             raise ConfigError(
                 f"--explain --mbr {self.mbr}: totals are explained, and expected errors choose; "
+                "expected one of them; drop either"
+            )
+
+    def _check_references(self) -> None:
+        """Raises ConfigError for references that do not fit, or are missing."""
+        check_references(several(self.refs), metric=self.metric)
+        if self.metric != "wer" and not self.refs:
+            raise ConfigError(
+                f"--metric {self.metric}: found no references to measure it against; "
+                "expected --refs FILE; drop it"
+            )
+        if self.write != "errors":
+            return
+        if not self.refs:
+            raise ConfigError(
+                "--write errors: found no references; expected --refs FILE, the words that were "
+                "said; name one"
+            )
+        if self.metric not in ("wer", "cer"):
+            raise ConfigError(
+                f"--write errors --metric {self.metric}: found no words that are right or wrong by "
+                "their place; expected --metric wer or cer"
+            )
+        if self.line_buffered:
+            raise ConfigError(
+                "--write errors --line-buffered: rows are written when all lists have been read; "
                 "expected one of them; drop either"
             )
 

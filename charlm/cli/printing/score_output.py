@@ -66,7 +66,7 @@ def warn(result: "RescoringResult") -> None:
         output.say(
             f"warning: sentences begin or end with {', '.join(notices.ids_read_as_words):.80}, "
             "which look like ids and were scored as words; if they are, name the format, as "
-            "--format kaldi, or cut them off"
+            "--format kaldi-text, trn or kaldi, or cut them off"
         )
     for filling, n in notices.filled.items():
         output.say(

@@ -30,6 +30,7 @@ from charlm.nbest.formats.kaldi import KaldiFormat
 from charlm.nbest.formats.mlm_scoring import MlmScoringFormat
 from charlm.nbest.formats.moses import MosesFormat
 from charlm.nbest.formats.nbestlist import NbestList1Format, NbestList2Format
+from charlm.nbest.formats.one_best import KaldiTextFormat, TrnFormat
 from charlm.nbest.formats.pyctcdecode import PyctcdecodeFormat
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.srilm import SrilmFormat
@@ -69,6 +70,8 @@ FORMATS: dict[str, type[Format]] = {
         RnnlmFormat,
         TsvFormat,
         CsvFormat,
+        KaldiTextFormat,
+        TrnFormat,
         TextFormat,
     )
 }
@@ -199,9 +202,9 @@ def _refuse_sentences(sample: Sample, *, where: str) -> None:
     if 2 * len(ids) > len(firsts) and not is_table:
         raise DataError(
             f"{where}: found lines that begin with what may be ids ({ids[0]:.40}) and hold no "
-            "TAB; expected a format of lists; put a TAB behind the id of a sentence, or give "
-            "--format text if all of a line is words, kaldi if ids end in ranks, as utt-1, rnnlm "
-            "if a list's id begins each of its lines"
+            "TAB; expected a format of lists; give --format kaldi-text if each id has one line, "
+            "kaldi if ids end in ranks, as utt-1, rnnlm if a list's id begins each of its lines, "
+            "text if all of a line is words"
         )
     tabs = [n for n, line in enumerate(sample.lines, 1) if "\t" in line]
     if len(tabs) == 1 < tabs[0]:

@@ -140,7 +140,7 @@ class TsvFormat(TemplateFormat):
         if lasts and all(map(TRN_ID.fullmatch, lasts)):
             raise DataError(
                 f"{line.place}: found ids alone in the last column, as {fields[-1]!r:.40}, where "
-                "sclite has them; expected texts; name the columns with --columns, as text,id"
+                "sclite has them; expected texts; give --format trn"
             )
         names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
         cells = [each.split("\t") for each in sample if not is_comment(each)] or [fields]

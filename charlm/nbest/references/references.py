@@ -15,6 +15,7 @@ from typing import Literal
 
 from charlm.errors import DataError, first_few
 from charlm.nbest.formats.csv_tables import CsvFormat
+from charlm.nbest.formats.one_best import COMMENT, id_before, id_behind, refuse_alternatives
 from charlm.nbest.formats.tsv import Columns, TsvFormat, columns_named, is_comment
 from charlm.nbest.hypotheses import NbestList, StrippedWords
 from charlm.nbest.reading.json_values import Number, dumped, parsed
@@ -52,9 +53,7 @@ STM = re.compile(
 )
 # NIST's too, for words: recording, channel, begin and duration, the word, perhaps its confidence.
 CTM = re.compile(rf"\S+ [0-9AB] [0-9]+\.[0-9]+ {DECIMAL} \S+(?: {DECIMAL})?".replace(" ", "[ \t]+"))
-COMMENT = ";;"  # of NIST's formats, text (utt) and STM
 NIST = ("stm", "trn")
-ALTERNATIVES = {"{", "/", "}"}  # NIST's: `{ um / uh }`
 OPTIONAL = re.compile(r"\([^()]+\)")  # NIST's: `(uh)` is right as `uh`, and where it is left out
 NO_HEADER = (
     "references; write a header above it that calls its columns id and ref, with commas between, "
@@ -110,11 +109,7 @@ def read_references(
         found[id] = _words(text, f"{name}:{number}", notices=notices)
         if form in NIST:
             notices.n_optional += sum(map(bool, map(OPTIONAL.fullmatch, found[id])))
-            if ALTERNATIVES.issubset(found[id]):
-                raise DataError(
-                    f"{name}:{number}: {shown(text.strip())}; expected one text, and no "
-                    "alternatives; write one"
-                )
+            refuse_alternatives(found[id], text=text, place=f"{name}:{number}")
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
     notices.pass_over("references without a list", len(set(found) - set(ids)))
@@ -338,13 +333,11 @@ def _keyed_form(texts: Sequence[str]) -> ReferenceFormat | None:
 def _keyed(form: ReferenceFormat, line: str) -> tuple[str, str]:
     """Id and text of a line; an empty id if it has none."""
     if form == "trn":
-        text, bracket, rest = line.rstrip(" \t").rpartition("(")
-        return (rest[:-1].strip(" \t"), text) if bracket and rest.endswith(")") else ("", line)
+        return id_behind(line)
     if form == "tsv":
         id, tab, text = line.partition("\t")
         return (id.strip(" "), text) if tab else ("", line)
-    id, _, text = line.strip(" \t").replace("\t", " ").partition(" ")
-    return id, text
+    return id_before(line)
 
 
 def _table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:

@@ -16,6 +16,7 @@ import numpy as np
 from charlm.errors import ConfigError
 from charlm.interface.options import keywords, require_one_stdin, several
 from charlm.interface.so_far import counted
+from charlm.nbest.formats.one_best import OneBestFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.calibration import Calibration, calibration
@@ -224,12 +225,13 @@ def _require_several(options: ScoreOptions, form: Format) -> None:
             f"--mbr {options.mbr}: a lattice is written for decoders, which choose by totals; "
             "expected another --write, such as nbest or trn"
         )
-    if isinstance(form, TextFormat) and options.layout == "ranked":
+    is_alone = isinstance(form, (OneBestFormat, TextFormat))
+    if is_alone and options.layout == "ranked":
         raise ConfigError(
             "--write ranked (--sort): sentences are no list, and would be written as they came, "
             "without scores; expected scored"
         )
-    if isinstance(form, TextFormat) and options.layout == "confidences":
+    if is_alone and options.layout == "confidences":
         raise ConfigError(
             "--write confidences: sentences are no list, and every word would be certain; expected "
             "lists of hypotheses, or lattices"

@@ -171,6 +171,8 @@ SEEDS: dict[str, list[Files]] = {
         {"": "# a comment\nid\trank\tam\ttext\nu-1\t1\t-1.5\twe know\nu-1\t2\t-2.5\twe\n"},
     ],
     "csv": [{"": 'id,am,text\nutt1,-1.5,"we, know"\nutt1,-2,"日""本\n"\nutt2,-3,\n'}],
+    "kaldi-text": [{"": "utt1 we know\nutt2\n\nutt3\tnaïve  日本\n"}],
+    "trn": [{"": ";; made today\nwe know (s-utt1)\n (s-utt2)\n\nnaïve 日本 (s-utt3)\n"}],
     "text": [{"": "we know\n\nnaïve 日本\n"}],
 }
 REAL = {  # files in the folder that CHARLM_TEST_DATA names
@@ -311,6 +313,8 @@ def stands(name: str, hypothesis: Hypothesis) -> bool:
         text = "\n".join(lines).replace('""', '"')
         return all(word in text for word in hypothesis.words)
     line = lines[0].removesuffix("\r").replace("\t", " ")
+    if name == "trn":  # a blank before the id may be missing
+        line, _, _ = line.rpartition("(")
     if name == "moses":
         line = line.replace("|||", " ")
     line = re.sub(" +", " ", f" {line} ")

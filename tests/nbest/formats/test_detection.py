@@ -30,6 +30,13 @@ from charlm.nbest.reading.format import Sample, Source
         (["2 cats sat", "on the mat", "the end"], "text"),
         (["{lip-smack} the cat sat", "{laugh}"], "text"),
         (["u-1 we know", "u-2 we do", "lost key"], None),
+        ([";; made today", "we know (s-1)", "", "(s-2) "], "trn"),
+        (["we know (s-1)"], "text"),  # of a single line nobody can tell
+        (["we know (s-1)", "we do (s-1)"], "text"),
+        (["we know (s-1)", "we do (s-2"], "text"),
+        (["we know (laughs)", "we do (coughs)"], "text"),
+        (["alien (1979)", "psycho (1960)"], "text"),
+        (["we know\t(s-1)", "we do\t(s-2)"], "tsv"),
         (["news-1 ||| das ist ||| lm= -5 ||| -7", "news-2 ||| ja ||| lm= -1 ||| -1"], None),
         (['{"weights": [1, 2]}'], None),
         (["[", " 1,", " 2"], None),
@@ -101,9 +108,9 @@ def test_sentences_behind_what_may_be_ids_are_neither_text_nor_lists() -> None:
         detect(Sample("a.list", lines, ()))
     assert str(caught.value).startswith(
         "a.list: found lines that begin with what may be ids (1272-128104-0001) and hold no TAB; "
-        "expected a format of lists; put a TAB behind the id of a sentence, or give --format text"
+        "expected a format of lists; give --format kaldi-text if each id has one line, kaldi if "
     )
-    assert str(caught.value).endswith("rnnlm if a list's id begins each of its lines")
+    assert str(caught.value).endswith("text if all of a line is words")
 
 
 @pytest.mark.parametrize("name", ["utt", "utt-1"])  # a sentence, or the id of one

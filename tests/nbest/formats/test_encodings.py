@@ -14,12 +14,13 @@ from charlm.nbest.reading.format import Format, Piece, Source
 from charlm.text.io.lines import UTF8, LineRules
 
 MUTATIONS = SimpleNamespace(**run_path(str(Path(__file__).with_name("mutations.py"))))
+UNSEEN = ("kaldi-text",)  # formats that have to be named
 CASES = [(name, files) for name, each in MUTATIONS.SEEDS.items() for files in each]
 
 
 def read(name: str, path: Path, encoding: str) -> tuple[Format, list[NbestList]]:
     source = Source(path, rules=LineRules(encoding=encoding))
-    with open_lists(source) as (chosen, lists):
+    with open_lists(source, name=name if name in UNSEEN else "") as (chosen, lists):
         assert chosen.name == name
         return chosen, list(lists)
 

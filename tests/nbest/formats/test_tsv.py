@@ -320,7 +320,7 @@ def test_ids_behind_the_texts_as_sclite_has_them_are_no_texts(read) -> None:
         read(TsvFormat(), trn)
     assert str(caught.value) == (
         "a.list:1: found ids alone in the last column, as '(spk-utt1)', where sclite has them; "
-        "expected texts; name the columns with --columns, as text,id"
+        "expected texts; give --format trn"
     )
     found = read(TsvFormat(), trn, columns=("text", "id"))
     assert [each.hypotheses[0].words for each in found] == [("we", "know"), ("yes",)]

@@ -20,7 +20,10 @@ from charlm.nbest.reading.policies import (
 OPTIONS = {"columns": ("id", "text"), "features": {"x": "x"}, "length_penalty": 1.0}
 TAKEN_BY = {
     "columns": ("tsv", "csv"),
-    "features": ("kaldi", "fairseq", "nbestlist1", "nbestlist2", "srilm", "cued", "rnnlm", "text"),
+    "features": (
+        *("kaldi", "fairseq", "nbestlist1", "nbestlist2", "srilm", "cued", "rnnlm"),
+        *("kaldi-text", "trn", "text"),
+    ),
     "length_penalty": ("huggingface", "ctranslate2", "fairseq"),
 }
 

@@ -155,9 +155,10 @@ def test_what_has_no_confidences_is_refused(
     assert str(caught.value).startswith(message)
 
 
-def test_sentences_have_no_confidences(run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["a b\nh\n", "a b (u1)\nh (u2)\n"])
+def test_sentences_have_no_confidences(text: str, run: Path, tmp_path: Path) -> None:
     path = tmp_path / "text"
-    path.write_text("a b\nh\n")
+    path.write_text(text)
     with pytest.raises(charlm.ConfigError) as caught:
         table(path, model=run, weight=())
     assert str(caught.value) == (

@@ -205,6 +205,7 @@ def test_what_lattices_have_no_use_for_is_refused_as_of_lists(
     [
         ("utt\n0\t1\ta\t1,10\n1\n\n", "a lattice has no order"),
         ("a b\na\n", "sentences are no list, and would be written as they came, without scores"),
+        ("a b (u1)\n(u2)\n", "sentences are no list, and would be written as they came"),
     ],
 )
 def test_lattices_and_sentences_are_not_ranked(

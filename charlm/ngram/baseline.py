@@ -26,7 +26,7 @@ from charlm.ngram.files.kenlm_model import is_kenlm_binary
 from charlm.ngram.files.load import NgramModel, require_model
 from charlm.ngram.lmplz import find_lmplz
 from charlm.ngram.ngram_options import NgramOptions, Start
-from charlm.ngram.reshaping.combination import entropy_pruned
+from charlm.ngram.reshaping.combination import cut_to, entropy_pruned
 from charlm.ngram.reshaping.fewer_words import limited_to
 from charlm.ngram.source import (
     ENTROPY,
@@ -185,14 +185,10 @@ def _vocabulary(options: NgramOptions) -> Inventory | None:
 def _loaded(
     path: str | Path, options: NgramOptions, *, limit: Inventory | None
 ) -> tuple[NgramModel, ModelInfo]:
-    """Load a model, by our reader if it is to be written; options of estimation are refused."""
+    """Load a model, by our reader if it is to be written or changed; options of estimation fail."""
     if options.lmplz is not None or options.engine == "lmplz":
         raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
-    only_estimates = {
-        "order": options.order,
-        "prune": options.prune,
-        "write-counts": options.write_counts,
-    }
+    only_estimates = {"prune": options.prune, "write-counts": options.write_counts}
     for name, value in only_estimates.items():
         if value is not None:
             other = ENTROPY if name == "prune" else ""
@@ -201,7 +197,7 @@ def _loaded(
                 f"{other}"
             )
     out = model_file(options.out, start=options.start, beside=None)
-    if out is None and not options.entropy_prune and limit is None:
+    if out is None and not options.entropy_prune and limit is None and options.order is None:
         return loaded(path, engine=options.engine, encoding=options.encoding)
     if not is_pipe(path):
         require_model(path)
@@ -227,9 +223,17 @@ def _kept(
     limit: Inventory | None,
     out: ModelFile | None,
 ) -> tuple[BackoffModel, ModelInfo]:
-    """The model after its words are limited and n-grams pruned, saved if it is to be."""
+    """The model cut to an order, its words limited, n-grams pruned; saved if it is to be."""
     began = time.perf_counter()
     in_signature = dict(info.in_signature)
+    order = options.order or model.order  # an estimate has it already
+    if order > model.order:
+        raise ConfigError(
+            f"--order {order}: {model.source} has order {model.order}; expected that or less"
+        )
+    if order < model.order:
+        model = cut_to(order, model)
+        in_signature["order"] = str(order)
     if limit is not None:
         model = limited_to(frozenset(limit.words), model)
         if len(model.words) == len(MARKS):
@@ -244,7 +248,7 @@ def _kept(
         model = entropy_pruned(model, threshold)
         in_signature["entropy-prune"] = f"{threshold:g}"
     seconds = info.seconds + time.perf_counter() - began
-    info = replace(info, sizes=model.sizes, seconds=seconds, in_signature=in_signature)
+    info = replace(info, order=order, sizes=model.sizes, seconds=seconds, in_signature=in_signature)
     if out is not None:
         out.save(model)
     return model, info

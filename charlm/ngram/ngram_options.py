@@ -101,9 +101,10 @@ class NgramOptions(ReadingOptions):
     order: Annotated[
         int | None,
         Opt(
-            "Length of the longest n-grams estimated; 5 if not given; KenLM takes 6 at most "
-            "unless compiled for more.",
-            "Estimate",
+            "Length of the longest n-grams: of an estimate 5 if not given; KenLM takes 6 at most "
+            "unless compiled for more. With --lm the model loses longer ones, as by SRILM's `ngram "
+            "-order`; of Kneser-Ney that is worse than an estimate of this order.",
+            "N-grams",
             least=1,
             most=9,
         ),

@@ -84,6 +84,42 @@ def test_a_pruned_estimate_and_a_pruned_file_are_one_model(
     assert "entropy-prune" not in before.texts[0].signatures["sentence"]
 
 
+def test_a_loaded_model_is_cut_to_an_order_before_all_else(
+    corpus_dir: Path, tmp_path: Path
+) -> None:
+    train, test = corpus_dir / "train.txt", corpus_dir / "test.txt"
+    whole, cut = tmp_path / "whole.arpa", tmp_path / "cut.arpa"
+    before = ngram_baseline(train=train, order=4, out=whole)
+    result = ngram_baseline(test, lm=whole, order=2, out=cut)
+    assert (result.model.order, result.model.sizes) == (2, before.model.sizes[:2])
+    assert "|lm:4gram|" in result.texts[0].signatures["sentence"]
+    assert "|order:2|" in result.texts[0].signatures["sentence"]
+    bigrams, kept = (
+        path.read_text().partition("\\2-grams:\n")[2].partition("\n\n")[0].split("\n")
+        for path in (whole, cut)
+    )
+    assert kept == ["\t".join(line.split("\t")[:2]) for line in bigrams]  # without back-offs
+    for engine in ("auto", "charlm"):
+        again = ngram_baseline(test, lm=cut, engine=engine)
+        assert sentence_ppl(again) == pytest.approx(sentence_ppl(result), rel=1e-6)
+    pruned = ngram_baseline(test, lm=cut, entropy_prune=1e-3)
+    at_once = ngram_baseline(test, lm=whole, order=2, entropy_prune=1e-3)
+    assert sentence_ppl(at_once) == pytest.approx(sentence_ppl(pruned), rel=1e-6)
+    same = ngram_baseline(test, lm=whole, order=4, engine="charlm")
+    assert same.texts == ngram_baseline(test, lm=whole, engine="charlm").texts
+
+
+def test_a_model_is_not_cut_to_an_order_above_its_own(corpus_dir: Path, tmp_path: Path) -> None:
+    whole, out = tmp_path / "whole.arpa", tmp_path / "out.arpa"
+    ngram_baseline(train=corpus_dir / "train.txt", order=2, out=whole)
+    with pytest.raises(ConfigError) as caught:
+        ngram_baseline(lm=whole, order=3, out=out)
+    assert str(caught.value) == f"--order 3: {whole} has order 2; expected that or less"
+    assert not out.exists()
+    with pytest.raises(ConfigError, match="^--engine kenlm: neither writes nor changes a model; e"):
+        ngram_baseline(corpus_dir / "test.txt", lm=whole, order=1, engine="kenlm")
+
+
 def test_a_vocabulary_is_a_file_or_a_run(corpus_dir: Path, tmp_path: Path) -> None:
     words = [line.split() for line in (corpus_dir / "train.txt").read_text().splitlines()]
     inventory = inventory_of(words, size=8)
@@ -324,10 +360,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"train": "t", "map": "-", "vocab": "-"}, r"^standard input: named twice"),
     ({"lm": "m", "lower": True}, r"^--lower and the like: found no text to measure; expected one"),
     ({"lm": "-", "files": ["-"]}, r"^standard input: named twice; expected it once"),
-    (
-        {"lm": "m", "order": 3},
-        r"^--order is for an estimate, and --lm loads; expected one of them; ",
-    ),
     (
         {"lm": "m", "prune": "0"},
         r"^--prune is for an estimate, and --lm loads; expected one of them",

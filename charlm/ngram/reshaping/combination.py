@@ -5,6 +5,7 @@ that any of the models lists has the mixture's probability, everything else back
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,15 @@ def interpolated(models: Sequence[BackoffModel], weights: Sequence[float]) -> Ba
     log10_probs = mixed([spread(closure, model) for model in models], weights)
     source = "+".join(model.source for model in models)
     return renormalised(closure, log10_probs, source=source, most=MOST_OF_A_MODEL)
+
+
+def cut_to(order: int, model: BackoffModel) -> BackoffModel:
+    """The model without its n-grams of higher orders; what is left sums to 1 as it did before.
+
+    Of Kneser–Ney it is no estimate of that order: its lower orders count neighbours.
+    """
+    *lower, highest = model.orders[:order]
+    return replace(model, orders=(*lower, replace(highest, log10_backoffs=np.empty(0))))
 
 
 def entropy_pruned(model: BackoffModel, threshold: float) -> BackoffModel:

@@ -1,4 +1,4 @@
-"""Unions and mixtures of models, renormalised back-offs, and entropy pruning.
+"""Models cut to an order, unions and mixtures, renormalised back-offs, and entropy pruning.
 
 Each is tested against a slow version that stores n-grams as tuples of words.
 """
@@ -15,7 +15,7 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import estimate
 from charlm.ngram.files.arpa_reading import read_arpa
 from charlm.ngram.files.arpa_writing import write_arpa
-from charlm.ngram.reshaping.combination import entropy_pruned, interpolated
+from charlm.ngram.reshaping.combination import cut_to, entropy_pruned, interpolated
 from charlm.ngram.reshaping.ngram_set import Closure, spread, union
 from charlm.ngram.reshaping.pruning import worth_keeping
 from charlm.ngram.reshaping.renormalising import MOST, renormalised
@@ -72,6 +72,23 @@ def sums(model: BackoffModel) -> list[float]:
         sum(prob(table, (*context, word)) for word in predicted)
         for context in contexts(n_words, longest=model.order - 1)
     ]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_a_cut_model_backs_off_from_its_shorter_n_grams(order: int) -> None:
+    whole = model_of(ONE)
+    cut = cut_to(order, whole)
+    table = {
+        gram: (found, backoff if len(gram) < order else 1.0)
+        for gram, (found, backoff) in table_of(whole).items()
+        if len(gram) <= order
+    }
+    for words in (each.split() for each in (*ONE, *OTHER)):
+        ids = [START, *(WORDS.index(word) for word in words), END]
+        expected = [prob(table, tuple(ids[: end + 1])) for end in range(1, len(ids))]
+        assert 10.0 ** cut.score([words]).log10_probs == pytest.approx(expected, rel=1e-9)
+    found = sums(cut)
+    assert found == pytest.approx([1.0] * len(found), abs=1e-9)
 
 
 def mixed(weight: float) -> tuple[Closure, list[np.ndarray], BackoffModel, BackoffModel]:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from charlm.runtime import has_bf16_on_cpu, prepare_torch
 
@@ -25,6 +26,9 @@ os.environ["MATPLOTLIBRC"] = os.devnull  # its defaults, whatever the user has s
 for name in ("CHARLM_TRACEBACK", "FORCE_COLOR", "TTY_COMPATIBLE"):
     os.environ.pop(name, None)
 prepare_torch()
+# The same examples each time, however slow the machine is.
+settings.register_profile("charlm", derandomize=True, deadline=None, database=None)
+settings.load_profile("charlm")
 os.fsync = lambda descriptor: None  # no test cuts the power
 # Under nohup, or behind `&`, these are ignored, and so they would be by every program started here.
 for number, handler in (

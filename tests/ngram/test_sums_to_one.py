@@ -31,7 +31,7 @@ def assert_sums_to_one(model: BackoffModel, contexts: Sequence[Sequence[str]]) -
         assert abs(np.sum(10.0**last) - 1) < 1e-9
 
 
-@settings(derandomize=True, deadline=None, max_examples=150, database=None)
+@settings(max_examples=150)
 @given(
     text=sentences,
     order=st.integers(1, 6),

@@ -169,7 +169,7 @@ HYPOTHESES = st.fixed_dictionaries(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=50, database=None)
+@settings(max_examples=50)
 @given(
     hyps=st.lists(HYPOTHESES, min_size=1, max_size=4),
     separators=st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :  ")]),

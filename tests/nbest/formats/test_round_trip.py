@@ -129,7 +129,7 @@ LAYOUTS: dict[str, Callable[[Lists, dict[str, object]], Files]] = {
     "mlm-scoring": mlm_scoring,
 }
 # Each test draws its lists once for all formats, since to draw takes longer than to read and write.
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=50, database=None)
+SETTINGS = settings(max_examples=50)
 
 
 def stored(files: Files, folder: str) -> Path:

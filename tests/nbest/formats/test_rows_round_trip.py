@@ -110,7 +110,7 @@ SCORED_HEADERS = {
 }
 BESIDE = ("rnnlm", "cued", "fairseq")  # formats without a place for a further feature
 # Each test draws its lists once for all formats, since to draw takes longer than to read and write.
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=50, database=None)
+SETTINGS = settings(max_examples=50)
 
 
 def format_of(case: str):

@@ -63,13 +63,13 @@ def written_again(text: str) -> str:
         return "".join(line.raw for lattice in found for line in lattice.original.lines)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(kaldi_archives())
 def test_kaldis_archives_come_back_byte_for_byte(text: str) -> None:
     assert written_again(text) == text
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(slf_files())
 def test_htks_files_come_back_byte_for_byte(text: str) -> None:
     assert written_again(text) == text

@@ -30,7 +30,7 @@ def edits(first: str | tuple[str, ...], second: str | tuple[str, ...]) -> int:
     return row[-1]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(reference=WORDS.filter(bool), hypotheses=st.lists(WORDS, min_size=1, max_size=4))
 def test_edits_are_the_fewest_there_are_in_words_and_in_characters(
     reference: tuple[str, ...], hypotheses: list[tuple[str, ...]]

@@ -27,7 +27,7 @@ def last_prob(model: BackoffModel, sentence: list[str]) -> float:
     return float(10.0 ** score.log10_probs[len(sentence) - 1])
 
 
-@settings(derandomize=True, deadline=None, max_examples=60, database=None)
+@settings(max_examples=60)
 @given(
     text=sentences,
     order=st.integers(1, 5),

@@ -34,13 +34,7 @@ Load = Callable[[str], StatefulModel]
 
 words = st.sampled_from(["a", "b", "c", "h", "zz", "ab", "<unk>", "<unk>:zz"])
 sentences = st.lists(words, max_size=6)
-few = settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=12,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+few = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def chained(model: StatefulModel, sentence: list[str]) -> list[float]:

@@ -48,13 +48,7 @@ def test_the_length_of_a_word_is_the_same_in_every_unicode_form(
     assert [row[table.header.index("length")] for row in table.rows()] == [3, 3]
 
 
-@settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=15,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=lines)
 @pytest.mark.parametrize(("context", "state"), [("none", "sentence"), ("document", "carried")])
 def test_words_and_ends_sum_to_what_eval_gives(

@@ -19,7 +19,7 @@ lines = st.lists(st.sampled_from(ODD) | st.text(max_size=4), max_size=6).map(" "
 lines = lines.filter(lambda line: not {"<s>", "</s>"} & set(CUTTING(line).split()))
 
 
-@settings(derandomize=True, deadline=None, max_examples=150, database=None)
+@settings(max_examples=150)
 @given(line=lines.map(lambda line: line.replace("\n", "").replace("\0", "")))
 @pytest.mark.parametrize("rules", [None, Normalisation(), CUTTING])
 def test_words_are_those_written_and_tokens_those_of_the_line(

@@ -35,7 +35,7 @@ def test_the_readme_has_at_most_170_lines_outside_its_tables() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
 def test_nothing_is_left_to_fill_in(page: str) -> None:
-    assert "@@" not in page
+    assert not re.search(r"@@\w+@@", page)
 
 
 def test_every_command_has_its_row_and_no_other() -> None:
@@ -63,7 +63,8 @@ def test_commands_of_scripts_are_among_those_shown() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
 def test_options_kept_in_a_variable_are_several_words_in_zsh_as_well(page: str) -> None:
     for script in re.findall(r"```sh\n(.*?)```", page, re.DOTALL):
-        assert re.findall(r'(?<!")\$\w+', script) == [], 'zsh makes one word of $name: "${name[@]}"'
+        expanded = re.sub(r"'[^']*'", "", script)
+        assert re.findall(r'(?<!")\$\w+', expanded) == [], 'zsh makes one word: "${name[@]}"'
 
 
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))

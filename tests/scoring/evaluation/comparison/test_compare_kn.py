@@ -221,8 +221,8 @@ def test_a_baseline_that_gives_a_token_nothing_is_refused(
         result.model.orders[0].log10_probs[0] = -np.inf  # of <unk>
         return result
 
-    honest = source.estimate
-    monkeypatch.setattr(source, "estimate", estimate_with_a_hole)
+    honest = source.estimate_counted
+    monkeypatch.setattr(source, "estimate_counted", estimate_with_a_hole)
     with pytest.raises(DataError) as error:
         compared(letters)
     assert str(error.value) == (

@@ -45,6 +45,8 @@ def read_counts(
             an n-gram whose parts are not listed, counts of no sentences.
     """
     tables = [(array("i"), array("q")) for _ in range(order)]
+    for other, mark in GOOGLES.items():
+        word_ids.setdefault(other, word_ids[mark])
     digest, lookup = hashlib.sha256(), word_ids.__getitem__
     for path in paths:
         for number, line in read_lines(path, rules=rules):
@@ -57,7 +59,7 @@ def read_counts(
                 raise DataError(f"{display_name(path)}:{number}: found {line!r:.60}; {WANTED}")
             if len(words) <= order:
                 ids, counts = tables[len(words) - 1]
-                ids.extend(map(lookup, (GOOGLES.get(word, word) for word in words)))
+                ids.extend(map(lookup, words))
                 counts.append(int(count))
     listing = _Listing(", ".join(map(display_name, paths)), tuple(word_ids.words))
     orders: list[Counted] = []

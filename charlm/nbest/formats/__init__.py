@@ -190,7 +190,7 @@ def _refuse_file_names(sample: Sample, *, where: str) -> None:
     if names and all(map(os.path.isfile, names)):
         raise DataError(
             f"{where}: found names of files ({names[0]:.80}); expected lists, lattices or "
-            "sentences; name their folder, or one of them"
+            "sentences; name their folder, or one of them, or give --format text if they are words"
         )
 
 

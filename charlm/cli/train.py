@@ -32,11 +32,11 @@ TELLS_EVERY = 60.0  # seconds, where no bar is seen
 def train(options: TrainOptions, *, as_json: bool) -> None:
     """Train a language model on a corpus directory.
 
-    The corpus directory is not written to. Ctrl-C, SIGTERM or SIGHUP stops training after the
-    current step and saves it there; a second one ends it at once. --resume continues a stopped or
-    killed training, which ends with the same weights, to the bit on a CPU with the same number of
-    threads and processes. If its messages can no longer be written (a full disk, a closed pipe),
-    training goes on to its end and notes that in log.jsonl.
+    The corpus directory is not written to. Ctrl-C, SIGTERM, SIGHUP, SIGUSR1 or SIGUSR2 stops
+    training after the current step and saves it there; a second one ends it at once. --resume
+    continues a stopped or killed training, which ends with the same weights, to the bit on a CPU
+    with the same number of threads and processes. If its messages can no longer be written (a full
+    disk, a closed pipe), training goes on to its end and notes that in log.jsonl.
 
     \b
     charlm train --data ptb

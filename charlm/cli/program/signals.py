@@ -12,7 +12,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Self
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Batch systems send the last two as a warning, some time before they kill.
+KILLING = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (signal.SIGINT, *KILLING)
 IMPORTING = "<frozen importlib._bootstrap>"  # what the code of `import` is called in a frame
 _raised: list[int] = []  # the signals that have become an exception
 
@@ -43,7 +45,7 @@ class EndedBySignal(SystemExit):
 
 
 def tidy_up_when_ended() -> None:
-    """Let SIGTERM and SIGHUP end the program as Ctrl-C does, with no temporary file left behind.
+    """Let `kill` and its like end the program as Ctrl-C does, with no temporary file left behind.
 
     A second signal ends it at once, as does the first in one of several processes, which may be
     waiting for another within torch, where Python handles no signal. Signals that are ignored, as
@@ -57,7 +59,7 @@ def tidy_up_when_ended() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    for each in (signal.SIGTERM, signal.SIGHUP):
+    for each in KILLING:
         signal.signal(each, signal.SIG_DFL)
     _raise(number, frame)
 

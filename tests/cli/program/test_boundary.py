@@ -207,7 +207,7 @@ HOLDS = (
     "import tempfile; folder = tempfile.TemporaryDirectory(dir={folder!r})\n"
     "    with folder: output.write('ready'); output.flush(); time.sleep(60)"
 )
-ENDS = [signal.SIGTERM, signal.SIGHUP]
+ENDS = [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
 
 
 @pytest.mark.parametrize("number", ENDS)

@@ -9,7 +9,7 @@ FIRST, NEXT = 10, 60  # seconds until the first message, and between later ones
 Item = TypeVar("Item")
 
 
-def counted(
+def with_progress(
     items: Iterable[Item],
     stage: str,
     *,

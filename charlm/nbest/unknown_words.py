@@ -8,7 +8,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.interface.json_results import JsonResult
 from charlm.interface.options import OnStage, require_one_stdin
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.nbest.formats import detect
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.formats.tsv import is_comment
@@ -63,7 +63,7 @@ def unknown_words(
     counts = Counter({word: n for word, n in counts.items() if not is_literal_unk(word)})
     unknown = [(word, n) for word, n in counts.most_common() if word not in known]
     n_unknown = sum(n for _, n in unknown)
-    looked_at = counted(unknown, "looked at", unit="unknown word", tell=on_stage)
+    looked_at = with_progress(unknown, "looked at", unit="unknown word", tell=on_stage)
     remedies, unexplained = explained(
         looked_at, known.__contains__, rules=RULES, n_unknown=n_unknown
     )

@@ -8,7 +8,7 @@ import pytest
 
 import charlm
 from charlm.interface import so_far
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.nbest.scorers import NgramScorer
 from charlm.nbest.unknown_words import unknown_words
 from charlm.ngram.backoff import BackoffModel
@@ -21,7 +21,7 @@ def test_lists_are_told_after_ten_seconds_and_then_each_minute() -> None:
     told: list[str] = []
     seconds = iter([0, 9, 10, 10, 69, 70, 70, 71])
 
-    lists = list(counted("abcde", "scoring f", tell=told.append, clock=lambda: next(seconds)))
+    lists = list(with_progress("abcde", "scoring f", tell=told.append, clock=lambda: next(seconds)))
 
     assert lists == list("abcde")
     assert told == ["scoring f: 2 lists so far", "scoring f: 4 lists so far"]
@@ -60,7 +60,7 @@ def test_one_list_is_told_in_the_singular() -> None:
     told: list[str] = []
     seconds = iter([0, 10, 10])
 
-    list(counted("a", "scoring f", tell=told.append, clock=lambda: next(seconds)))
+    list(with_progress("a", "scoring f", tell=told.append, clock=lambda: next(seconds)))
 
     assert told == ["scoring f: 1 list so far"]
 
@@ -85,7 +85,7 @@ def test_what_is_scored_together_is_told_when_all_of_it_is_done(
         monkeypatch.setattr(model, "score", slowly(model.score))
     monkeypatch.setattr(token_bits, "BLOCK", 4)
     for module in (score, word_surprisal):
-        monkeypatch.setattr(module, "counted", partial(counted, clock=lambda: seconds))
+        monkeypatch.setattr(module, "with_progress", partial(with_progress, clock=lambda: seconds))
     told: list[str] = []
     charlm.surprisal(text, lm=lm, on_stage=told.append)
     charlm.score(text, lm=lm, at_once=3, write="none", on_stage=told.append)

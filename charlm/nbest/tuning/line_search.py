@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.nbest.metrics.error_rates import Ints
 from charlm.nbest.ranking.features import Floats, weighted
 from charlm.nbest.tuning.problem import Problem, first_highest
@@ -200,7 +200,7 @@ def minimise(
     """The best of the descents from `start` and from `restarts` further points around it."""
     found = [_descend(problem, start_F, space=space, generator=generator)]
     again = range(restarts if space.scales_F.any() else 0)
-    for _ in counted(again, stage, unit="restart", tell=tell):
+    for _ in with_progress(again, stage, unit="restart", tell=tell):
         # Heavy tails: most points are near the start, some many steps away.
         drawn_F = start_F + space.scales_F * generator.standard_t(2, len(start_F))
         point_F = np.where(space.scales_F > 0, np.clip(drawn_F, space.low_F, space.high_F), start_F)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import OnStage
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.nbest.formats import FORMATS as LISTS
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
@@ -252,7 +252,7 @@ class ListRun:
                 found = joining(format_of(form).read(source), self.options.join)
             keeps_texts = self._origin is not None
             reported = (_reported(each, keeps_texts) for each in found)
-            return list(counted(reported, f"reading {display_name(path)}", tell=self._tell))
+            return list(with_progress(reported, f"reading {display_name(path)}", tell=self._tell))
 
 
 def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: str) -> None:

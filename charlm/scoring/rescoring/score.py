@@ -15,7 +15,7 @@ import numpy as np
 
 from charlm.errors import ConfigError
 from charlm.interface.options import keywords, require_one_stdin, several
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.nbest.formats.one_best import OneBestFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
@@ -135,7 +135,9 @@ class _Seen:
     def results(self, pipeline: Pipeline, lists: Iterable[NbestList]) -> Iterator[Rescored]:
         """The lists, rescored, after what is needed of each has been kept."""
         stage = f"scoring {display_name(str(self._options.lists))}"
-        for scored, result in pipeline.run(counted(lists, stage, tell=self._options.on_stage)):
+        for scored, result in pipeline.run(
+            with_progress(lists, stage, tell=self._options.on_stage)
+        ):
             assert pipeline.weights is not None  # they have been chosen
             self._keep(scored, result, weights=pipeline.weights)
             yield result

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from charlm.interface.options import keywords, require_one_stdin, several
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
@@ -68,7 +68,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
             lists = list(lists)
             references = run.references(refs, lists)
         stage = f"scoring {display_name(options.lists)}"
-        for each, _ in pipeline.run(counted(lists, stage, tell=options.on_stage)):
+        for each, _ in pipeline.run(with_progress(lists, stage, tell=options.on_stage)):
             if not scored:  # else all lists would be scored for a feature that they lack
                 named = [*options.tuned_names, *parse_ranges(options.ranges)]
                 require_known(named, each.table.names)

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import keywords
 from charlm.interface.short_repr import ShortRepr
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Item, Items, read_items
@@ -264,7 +264,7 @@ def _judged(
 ) -> Iterator[JudgedPair]:
     """Each pair, judged; `unknown` counts the unknown words."""
     distinct = list(dict.fromkeys(sentence for pair in pairs for sentence in pair))
-    read = counted(distinct, model.name, unit="sentence", tell=options.on_stage)
+    read = with_progress(distinct, model.name, unit="sentence", tell=options.on_stage)
     found = model.bits(read, is_carried=False, entropy=False)
     bits = {
         sentence: (math.fsum(each.surprisals), dict(zip(sentence, each.known, strict=True)))

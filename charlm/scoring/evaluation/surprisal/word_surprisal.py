@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from charlm.errors import ConfigError
 from charlm.interface.options import keywords
-from charlm.interface.so_far import counted
+from charlm.interface.so_far import with_progress
 from charlm.scoring.evaluation.surprisal.opened_models import Adapting, OpenedModels, opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
 from charlm.scoring.evaluation.surprisal.surprisal_table import (
@@ -133,7 +133,7 @@ def _bits(
 ) -> list[SentenceBits]:
     """A model's values for the sentences, in order."""
     found: dict[int, SentenceBits] = {}
-    numbers = counted(
+    numbers = with_progress(
         chain.from_iterable(groups), model.name, unit="sentence", tell=options.on_stage
     )
     for group in groups:

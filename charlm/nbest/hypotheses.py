@@ -24,6 +24,7 @@ class JoinedWords(tuple[str, ...]):
     """The words of a hypothesis that were joined of pieces."""
 
     pieces: tuple[str, ...]
+    mark: str  # of pieces
 
 
 def in_pieces(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def _joined(pieces: tuple[str, ...], mark: str) -> tuple[str, ...]:
     if words == list(pieces):
         return pieces
     result = JoinedWords(words)
-    result.pieces = pieces
+    result.pieces, result.mark = pieces, mark
     return result
 
 

@@ -64,6 +64,7 @@ GUESSED_COMMANDS = {
     **dict.fromkeys(("lattice-tool", "lmrescore", "rnnlmrescore"), LATTICES),
     **dict.fromkeys(("lattice-lmrescore", "lattice-lmrescore-const-arpa"), NEW_LM),
     "lattice-mbr-decode": "score LATTICES --mbr wer --write trn",
+    **dict.fromkeys(("nbest-to-ctm", "lattice-to-ctm-conf"), "score LATTICES --write ctm"),
     "rnnlm-sentence-probs": "score SENTENCES --model RUN --write word-scores",
     "nbest-lattice": "score LISTS --model RUN --write confidences",
     **dict.fromkeys(("nbest-optimize", "mert", "kbmira"), TUNING),

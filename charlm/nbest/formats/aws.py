@@ -6,6 +6,7 @@
 transcribe/latest/dg/alternatives.html. The whole file is in memory, since it is one JSON value.
 """
 
+from collections.abc import Iterable
 from math import log
 
 from charlm.errors import DataError
@@ -17,8 +18,10 @@ from charlm.nbest.reading.json_lists import (
     RecordContent,
     Unfolded,
     first_keys,
+    timed_objects,
 )
-from charlm.nbest.reading.json_values import Json, JsonObject, scores_of, words_in
+from charlm.nbest.reading.json_values import Json, JsonObject, scores_of, string, words_in
+from charlm.nbest.reading.word_times import Span, Timed
 from charlm.text.io.lines import number_in
 
 LEAST = 1e-3  # a word's confidence is printed with three digits
@@ -34,6 +37,7 @@ class AwsFormat(JsonFormat):
     name = "aws"
     weights = {"confidence": 1.0}
     path = ("results", "segments")
+    times_in = "seconds"
 
     def claims(self, sample: Sample) -> bool:
         keys = first_keys(sample.lines)
@@ -59,6 +63,15 @@ class AwsFormat(JsonFormat):
             for each in candidates:
                 each.features["confidence"] = 0.0
         return RecordContent(candidates)
+
+    def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
+        """Times in the recording, in seconds; punctuation has none."""
+        items = timed_objects(hypothesis, "items", place=place, remedy="ask the job for them")
+        for item in items:
+            text = string(item.get("content"), f"{place}: 'content'")
+            said = [item.get(name) for name in ("start_time", "end_time")]
+            times = [number_in(each) for each in said if isinstance(each, str)]
+            yield text, Span(*times) if len(times) == len(said) else None
 
 
 def _confidence(alternative: JsonObject, where: str) -> dict[str, float]:

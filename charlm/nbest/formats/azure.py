@@ -8,6 +8,8 @@ learn.microsoft.com, azure/ai-services/speech-service: rest-speech-to-text-short
 batch-transcription-get.
 """
 
+from collections.abc import Iterable
+
 from charlm.nbest.reading.format import Sample, Source
 from charlm.nbest.reading.json_lists import (
     JsonFormat,
@@ -15,12 +17,18 @@ from charlm.nbest.reading.json_lists import (
     RecordContent,
     Unfolded,
     first_keys,
+    timed_objects,
     within,
 )
-from charlm.nbest.reading.json_values import Json
+from charlm.nbest.reading.json_values import Json, score_in, string
+from charlm.nbest.reading.word_times import Span, Timed
 
 SHORT = ("NBest", "Lexical", "Confidence")
 BATCH = ("nBest", "lexical", "confidence")
+SHORT_TIMES = ("Words", "Word", "Offset", "Duration")
+BATCH_TIMES = ("words", "word", "offsetInTicks", "durationInTicks")
+TICKS = 1e7  # in a second
+ASK = "ask the service for timestamps of words"
 
 
 class AzureFormat(JsonFormat):
@@ -31,6 +39,7 @@ class AzureFormat(JsonFormat):
 
     name = "azure"
     weights = {"confidence": 1.0}
+    times_in = "seconds"
 
     def claims(self, sample: Sample) -> bool:
         """The first object has `NBest`, or phrases; silence may come before it.
@@ -51,3 +60,12 @@ class AzureFormat(JsonFormat):
         if array not in record.value:
             return None
         return RecordContent(record.candidates(array, text=text, score=confidence, what="some"))
+
+    def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
+        """Times in the recording, out of ticks."""
+        is_short = isinstance(hypothesis, dict) and SHORT[1] in hypothesis
+        array, text, *ticks = SHORT_TIMES if is_short else BATCH_TIMES
+        for each in timed_objects(hypothesis, array, place=place, remedy=ASK):
+            start, duration = (score_in(each.get(name), f"{place}: {name!r}") for name in ticks)
+            span = Span(start / TICKS, (start + duration) / TICKS)
+            yield string(each.get(text), f"{place}: {text!r}"), span

@@ -5,7 +5,7 @@
 better. A list of the first form is passed on at once, one of the second when another id comes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
@@ -36,6 +36,8 @@ from charlm.nbest.reading.list_lines import Line, Lines
 from charlm.nbest.reading.policies import is_number
 from charlm.nbest.reading.repairs import Notices
 from charlm.nbest.reading.templates import ListBuilder, OtherLine, Row, TemplateFormat
+from charlm.nbest.reading.word_times import Span, Timed
+from charlm.text.io.lines import split_words
 
 NO_FEATURES = ("id", "rank")  # numbers of a hypothesis that are not features
 NO_SCORES = (*NO_FEATURES, "text", "ref", "recording")  # numbers in quotes may be right there
@@ -47,12 +49,13 @@ class JsonlFormat(JsonFormat, TemplateFormat):
 
     The new feature is written in the same place, in nats. Hypotheses of a list may have different
     features; `null` in `scores` is NaN. Hypotheses are read in order of `rank` if all have one;
-    when re-ranked, they get the ranks of their new places. `recording` and `ref` are read; other
-    members stay as they are.
+    when re-ranked, they get the ranks of their new places. `recording` and `ref` are read, and
+    `times` where they are asked for; other members stay as they are.
     """
 
     name = "jsonl"
     is_ragged = True
+    times_in = "seconds"
 
     def claims(self, sample: Sample) -> bool:
         """The first line is an object with an id and hypotheses, or an id and a text."""
@@ -95,6 +98,24 @@ class JsonlFormat(JsonFormat, TemplateFormat):
             candidates.append(Candidate(("hyps", i), words, features, rank))
         reference = optional_words(value, "ref", place=place)
         return RecordContent(candidates, reference, _recording(value, place))
+
+    def value_of(self, nbest: NbestList, which: int) -> Json:
+        record = nbest.hypotheses[which].original
+        return record.value if isinstance(record, Record) else super().value_of(nbest, which)
+
+    def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
+        """`times`, the start and the end of each word of the text in seconds."""
+        assert isinstance(hypothesis, dict)
+        words, times = split_words(str(hypothesis["text"])), hypothesis.get("times")
+        pairs = times if isinstance(times, list) else []
+        if len(pairs) != len(words) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+            raise DataError(
+                f"{place}: found {len(pairs) or 'no'} times of {len(words)} words; expected "
+                '"times": [[0.1, 0.35], …], the start and the end of each in seconds'
+            )
+        for word, pair in zip(words, pairs, strict=True):
+            assert isinstance(pair, list)
+            yield word, Span(*(score_in(each, f"{place}: 'times'") for each in pair))
 
     def text(self, item: Rescored, *, reranked: bool) -> str:
         if isinstance(item.nbest.original, JsonList):

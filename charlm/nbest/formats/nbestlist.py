@@ -7,15 +7,19 @@ with one exception: SRILM also leaves out a word that begins when the previous o
 occurs with times that are not frames.
 """
 
+import math
 import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 from charlm.errors import DataError
+from charlm.nbest.hypotheses import NbestList, in_pieces
 from charlm.nbest.reading.format import Sample
 from charlm.nbest.reading.list_lines import Line
 from charlm.nbest.reading.policies import number, plain_words
 from charlm.nbest.reading.score_files import UtteranceFormat, first_lines
 from charlm.nbest.reading.templates import OtherLine, Row
+from charlm.nbest.reading.word_times import FRAME_SHIFT, Span, aligned
 from charlm.text.io.lines import split_words
 
 NATS = 1024 / 10000.5  # of a bytelog
@@ -70,27 +74,49 @@ class NbestList1Format(UtteranceFormat):
 
 
 class NbestList2Format(NbestList1Format):
-    """Version 2: also am and old_lm, the sums over words; times are kept as they stand."""
+    """Version 2: also am and old_lm, the sums over words."""
 
     name = "nbestlist2"
     header = "NBestList2.0"
+    times_in = "frames"
 
     def words(self, fields: list[str], place: str) -> tuple[list[str], dict[str, float]]:
         """The first of every 11 fields, unless they are a phone or a state, and sums of scores."""
-        if len(fields) % WIDTH:
-            raise DataError(
-                f"{place}: found {len(fields)} fields after the score; expected {WIDTH} a word, "
-                "as in `word ( st: 0.1 et: 0.2 g: -120 a: -3450 )`"
-            )
-        words, am, lm, end = [], 0.0, 0.0, -1.0
-        for start in range(0, len(fields), WIDTH):
-            group = fields[start : start + WIDTH]
-            begins, ends, grammar, acoustic = _numbers(group, place)
-            is_within = begins <= end and ends <= end
-            if not (is_within or STATE.fullmatch(group[0])):
-                words.append(group[0])
-                am, lm, end = am + NATS * acoustic, lm + NATS * grammar, ends
+        words, am, lm = [], 0.0, 0.0
+        for word, (_, _, grammar, acoustic) in _words(fields, place):
+            words.append(word)
+            am, lm = am + NATS * acoustic, lm + NATS * grammar
         return words, {"am": am, "old_lm": lm}
+
+    def times(self, nbest: NbestList, which: int, *, frame_shift: float | None) -> list[Span]:
+        """A word ends a frame after `et:`, where its last frame begins, or with the next word."""
+        hypothesis = nbest.hypotheses[which]
+        fields = split_words(str(hypothesis.original))[1:]
+        found = [(word, begins, ends) for word, (begins, ends, *_) in _words(fields, "")]
+        nexts = [*(begins for _, begins, _ in found[1:]), math.inf]
+        shift = FRAME_SHIFT if frame_shift is None else frame_shift
+        timed = [
+            (word, Span(begins, max(ends, min(ends + shift, following))))
+            for (word, begins, ends), following in zip(found, nexts, strict=True)
+        ]
+        return aligned(in_pieces(hypothesis.words), timed, place=hypothesis.place)
+
+
+def _words(fields: list[str], place: str) -> Iterator[tuple[str, list[float]]]:
+    """The words among the groups of 11 fields, each with its numbers; no phones, no states."""
+    if len(fields) % WIDTH:
+        raise DataError(
+            f"{place}: found {len(fields)} fields after the score; expected {WIDTH} a word, "
+            "as in `word ( st: 0.1 et: 0.2 g: -120 a: -3450 )`"
+        )
+    end = -1.0
+    for start in range(0, len(fields), WIDTH):
+        group = fields[start : start + WIDTH]
+        begins, ends, *scores = _numbers(group, place)
+        is_within = begins <= end and ends <= end
+        if not (is_within or STATE.fullmatch(group[0])):
+            yield group[0], [begins, ends, *scores]
+            end = ends
 
 
 def _numbers(group: list[str], place: str) -> list[float]:

@@ -7,11 +7,14 @@ state out. Documented in pyctcdecode/decoder.py (OutputBeam, OutputBeamMPSafe). 
 is charlm's own layout.
 """
 
-from charlm.errors import DataError
+from collections.abc import Iterable
+
+from charlm.errors import ConfigError, DataError
 from charlm.nbest.reading.format import Sample
 from charlm.nbest.reading.json_arrays import ArraysFormat, Texts
 from charlm.nbest.reading.json_lists import Record, first_keys
-from charlm.nbest.reading.json_values import Json, score_in, words_in
+from charlm.nbest.reading.json_values import Json, score_in, string, words_in
+from charlm.nbest.reading.word_times import Span, Timed
 
 MEMBERS = (4, 5)  # of a beam, without the state and with it
 
@@ -26,6 +29,7 @@ class PyctcdecodeFormat(ArraysFormat):
 
     name = "pyctcdecode"
     weights = {"logit": 1.0, "lm": 1.0}
+    times_in = "frames"
 
     def claims(self, sample: Sample) -> bool:
         return "beams" in first_keys(sample.lines)
@@ -35,6 +39,25 @@ class PyctcdecodeFormat(ArraysFormat):
             (("beams", i), words_in(beam[0], f"{record.place}: hypothesis {i + 1}"))
             for i, beam in enumerate(_beams(record))
         ]
+
+    def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
+        """Frames of the acoustic model's output, from the first to the one after the last."""
+        if frame_shift is None:
+            raise ConfigError(
+                "--write ctm: times of pyctcdecode are frames; expected their length; give "
+                "--frame-shift SECONDS, inputs_to_logits_ratio / sampling_rate of the model (0.02 "
+                "for wav2vec 2.0)"
+            )
+        assert isinstance(hypothesis, list)
+        found = hypothesis[-3]
+        for each in found if isinstance(found, list) else ():
+            word, frames = each if isinstance(each, list) and len(each) == 2 else (None, None)
+            if not isinstance(frames, list) or len(frames) != 2:
+                raise DataError(
+                    f'{place}: found a word without its frames; expected ["we", [3, 9]] for each'
+                )
+            span = Span(*(frame_shift * score_in(frame, f"{place}: frames") for frame in frames))
+            yield string(word, f"{place}: frames"), span
 
     def _features(self, record: Record, n: int) -> list[dict[str, float]]:
         features = super()._features(record, n)

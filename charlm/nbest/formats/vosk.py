@@ -1,11 +1,22 @@
 """Vosk's results with alternatives: `{"alternatives": [{"confidence": 1.5, "text": "we know"}]}`.
 
+With SetWords(True), an alternative also has `"result": [{"word": "we", "start": 0.1, "end": 0.3}]`.
 A confidence is like a log-probability, but of no known scale (vosk-api, issue 604): its weight must
 be tuned. Results follow each other, on one line or on many; Vosk gives utterances no ids.
 """
 
+from collections.abc import Iterable
+
 from charlm.nbest.reading.format import Sample, Source
-from charlm.nbest.reading.json_lists import JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.reading.json_lists import (
+    JsonFormat,
+    Record,
+    RecordContent,
+    first_keys,
+    timed_objects,
+)
+from charlm.nbest.reading.json_values import Json, score_in, string
+from charlm.nbest.reading.word_times import Span, Timed
 
 
 class VoskFormat(JsonFormat):
@@ -16,6 +27,7 @@ class VoskFormat(JsonFormat):
 
     name = "vosk"
     weights = {"confidence": 1.0}
+    times_in = "seconds"
 
     def claims(self, sample: Sample) -> bool:
         """The first object has `alternatives`; partial results may come before it."""
@@ -31,3 +43,10 @@ class VoskFormat(JsonFormat):
         return RecordContent(
             record.candidates("alternatives", text="text", score="confidence", what=expected)
         )
+
+    def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
+        """Times from the start of what the recogniser was given, in seconds."""
+        remedy = "let the recogniser give them (SetWords)"
+        for each in timed_objects(hypothesis, "result", place=place, remedy=remedy):
+            times = (score_in(each.get(name), f"{place}: {name!r}") for name in ("start", "end"))
+            yield string(each.get("word"), f"{place}: 'word'"), Span(*times)

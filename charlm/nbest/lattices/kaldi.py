@@ -13,9 +13,9 @@ the caller reports these elsewhere.
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, takewhile
+from itertools import accumulate, dropwhile, takewhile
 from pathlib import Path
 
 from charlm.errors import DataError
@@ -24,6 +24,7 @@ from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.reading.list_lines import Line, Lines
 from charlm.nbest.reading.policies import DECIMAL
+from charlm.nbest.reading.word_times import Span
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import LineRules, read_lines, split_words
 from charlm.text.io.table_lines import csv_hint
@@ -265,6 +266,36 @@ def read_symbols(path: str | Path, *, rules: LineRules) -> dict[int, str]:
             raise DataError(f"{name}:{n}: number {row[1]} for the second time; expected each once")
         symbols[int(row[1])] = row[0]
     return symbols
+
+
+def spans_of(lattice: Lattice, arcs: Sequence[int], *, frame_shift: float) -> list[Span]:
+    """The time of each arc of a path from the start; a frame is a transition id of its alignment.
+
+    Raises:
+        DataError: a Lattice, or a CompactLattice without alignments.
+    """
+    original = lattice.original
+    assert isinstance(original, KaldiOriginal)
+    lines = (original.lines[original.arcs[arc]].text for arc in arcs)
+    n_frames = [_n_frames(split_words(line), original.word_column + 1) for line in lines]
+    if original.word_column != 2 or not any(n_frames):
+        raise DataError(
+            f"{lattice.place}: utterance {lattice.id!r:.80}: no alignment on its arcs, which tells "
+            "the times; expected a CompactLattice with graph,acoustic,3_1_1_2; lattice-copy "
+            "ark:LATTICES ark,t:- writes one"
+        )
+    ends = accumulate(n_frames)
+    return [
+        Span((end - n) * frame_shift, end * frame_shift)
+        for end, n in zip(ends, n_frames, strict=True)
+    ]
+
+
+def _n_frames(row: list[str], column: int) -> int:
+    """The number of transition ids in a weight, which may be missing."""
+    found = WEIGHT.fullmatch(row[column]) if column < len(row) else None
+    ids = found["alignment"] if found else None
+    return len(ids.split("_")) if ids else 0
 
 
 def decoder_scales(scores: NewScores) -> dict[str, float]:

@@ -7,7 +7,7 @@ are read in the order of their names. The beginning of each file is checked firs
 not lattices are left out and counted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf import SlfOriginal
 from charlm.nbest.reading.format import Piece, Sample, Source
 from charlm.nbest.reading.list_lines import OpenSource, open_lines, opened
+from charlm.nbest.reading.word_times import Span
+from charlm.text.corpus.normalisation.labels import is_silent
 from charlm.text.io.files import display_name, open_bytes
 
 SLF, KALDI = "slf", "kaldi-lattice"
@@ -88,6 +90,19 @@ def rescored_text(rescored: RescoredLattice) -> Piece:
     if isinstance(original, SlfOriginal):
         return Piece(original.file, slf.with_new_scores(scores))
     return Piece("", kaldi.with_new_scores(scores))
+
+
+def word_spans(lattice: Lattice, arcs: Sequence[int], *, frame_shift: float) -> list[Span]:
+    """When the words on a path were said; marks such as epsilon are none.
+
+    Raises:
+        DataError: a lattice without times.
+    """
+    path = [lattice.arcs[arc] for arc in arcs]
+    if isinstance(lattice.original, SlfOriginal):
+        return [slf.span_of(lattice, arc) for arc in path if not is_silent(arc.word)]
+    spans = kaldi.spans_of(lattice, arcs, frame_shift=frame_shift)
+    return [span for span, arc in zip(spans, path, strict=True) if not is_silent(arc.word)]
 
 
 def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:

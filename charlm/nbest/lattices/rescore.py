@@ -124,7 +124,12 @@ def _job(
     if expanded.n_merged:
         paths = yield from _asked_again(expanded, paths, options=options, root=root)
     hypotheses = [
-        Hypothesis(path.words, expanded.features(path.own, path.answers), lattice.place)
+        Hypothesis(
+            path.words,
+            expanded.features(path.own, path.answers),
+            lattice.place,
+            original=tuple(expanded.arcs[number].arc for number in path.arcs),  # of the lattice
+        )
         for path in paths
     ]
     return RescoredLattice(

@@ -21,6 +21,7 @@ from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf_fields import Fields, Unit, parsed_fields
 from charlm.nbest.reading.list_lines import Line, Lines
+from charlm.nbest.reading.word_times import Span
 from charlm.text.corpus.normalisation.labels import SILENT
 from charlm.text.io.lines import split_words
 from charlm.text.io.paths import PACKED
@@ -271,6 +272,23 @@ def _terminal(block: _Block, order: dict[str, int], field: str, *, taken: set[in
         place, found = block.place, f"{len(free)} nodes are"
     verb = "enters" if field == "start" else "leaves"
     raise DataError(f"{place}: {found} one that nothing {verb}; expected one {field} node")
+
+
+def span_of(lattice: Lattice, arc: Arc) -> Span:
+    """The time between the nodes of an arc.
+
+    Raises:
+        DataError: a node without a time.
+    """
+    assert isinstance(lattice.original, SlfOriginal)
+    ends = [lattice.original.nodes[node] for node in (arc.source, arc.target)]
+    for fields in ends:
+        if "t" not in fields.values:
+            raise DataError(
+                f"{fields.line.place}: no time at this node, where {arc.word!r:.40} begins or "
+                "ends; expected t=SECONDS, as HTK's decoders write it; --write trn needs none"
+            )
+    return Span(*(fields.number("t") for fields in ends))
 
 
 def with_new_scores(scores: NewScores) -> str:

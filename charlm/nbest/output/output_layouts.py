@@ -9,6 +9,8 @@ that of the first also as `charlm`. Anything else that a format held is left out
 ln P of each word that the model read and of `</s>`, not negated. Kaldi's `rnnlm_compute_scores.sh`
 gives the rescoring scripts the negated sum, which is the cost in lists of the format `kaldi`.
 
+`ctm` and `errors` have files of their own beside this one.
+
 `confidences` is a table of the best hypotheses' words, tab-separated, fields quoted as in RFC 4180.
 
 The other layouts hold the best hypothesis of each list, for scoring tools: `kaldi` (id, words),
@@ -37,6 +39,7 @@ RISK = "charlm_risk"  # the expected error, where it decides
 UNFIT = {  # what an id cannot hold in each layout
     "kaldi": re.compile(r"[ \t]|^$"),
     "trn": re.compile(r"[ \t()]|^$"),
+    "ctm": re.compile(r"[ \t]|^$|^;;"),  # a line that begins with ;; is a comment
     "tsv": re.compile(r"^$|^#"),  # a line that begins with # is a comment
     "jsonl": re.compile(r"[\ud800-\udfff]|^$"),
 }
@@ -173,11 +176,12 @@ def write_best(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:
     for number, item in enumerate(lists):
         if layout == "tsv" and number == 0:
             yield Piece("", "\t".join(HEADER) + "\n")
-        _check(item, layout)
+        require_fit(item, layout)
         yield Piece("", LAYOUTS[layout](item) + "\n")
 
 
-def _check(item: Rescored, layout: str) -> None:
+def require_fit(item: Rescored, layout: str) -> None:
+    """Raises DataError for an id or a word that the layout cannot hold."""
     key = item.nbest.id
     unfit = UNFIT.get(layout)
     if unfit is not None and (unfit.search(key) or (layout != "jsonl" and CONTROL.search(key))):

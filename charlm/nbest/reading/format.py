@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.reading.repairs import Notices
+from charlm.nbest.reading.word_times import Span
 from charlm.text.io.lines import LIST, LineRules
 
 OnNan = Literal["error", "worst"]
@@ -58,6 +59,8 @@ class Format(ABC):
     name: str  # for --format
     # The weights of the features that ranked the list; empty if the format does not say.
     weights: ClassVar[Mapping[str, float]] = {}
+    # What it says in when words were said; empty if it does not say that.
+    times_in: Literal["", "seconds", "frames"] = ""
 
     @abstractmethod
     def claims(self, sample: Sample) -> bool:
@@ -75,6 +78,18 @@ class Format(ABC):
     def key(self, nbest: NbestList, which: int) -> str:
         """A hypothesis' name in a table: its list's id, with its rank if the list has several."""
         return nbest.id if len(nbest.hypotheses) == 1 else f"{nbest.id}-{which + 1}"
+
+    def times(self, nbest: NbestList, which: int, *, frame_shift: float | None) -> list[Span]:
+        """When each word of a hypothesis was said, if the format says so (`times_in`).
+
+        Of words that were joined of pieces, the times of these. `frame_shift`: seconds per frame;
+        None: the usual ones of the format.
+
+        Raises:
+            ConfigError: frames of a length that must be given.
+            DataError: a hypothesis without times, or with those of other words.
+        """
+        raise NotImplementedError(self.name)
 
     @abstractmethod
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from charlm.errors import DataError
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored, in_pieces
 from charlm.nbest.reading.format import FEATURE, Format, Piece, Source
 from charlm.nbest.reading.json_values import (
     ASCII,
@@ -36,6 +36,7 @@ from charlm.nbest.reading.policies import (
 )
 from charlm.nbest.reading.repairs import WITHOUT_HYPOTHESIS
 from charlm.nbest.reading.templates import by_rank
+from charlm.nbest.reading.word_times import Span, Timed, aligned
 from charlm.text.io.lines import UTF8
 
 BLANKS = " \t\n\r"
@@ -247,6 +248,22 @@ class JsonFormat(Format):
             original=JsonList(record, slots),
         )
 
+    def times(self, nbest: NbestList, which: int, *, frame_shift: float | None) -> list[Span]:
+        hypothesis = nbest.hypotheses[which]
+        place = hypothesis.place
+        timed = self.timed(self.value_of(nbest, which), place, frame_shift=frame_shift)
+        return aligned(in_pieces(hypothesis.words), timed, place=place)
+
+    def value_of(self, nbest: NbestList, which: int) -> Json:
+        """A hypothesis as it stands in its record."""
+        found = nbest.original
+        assert isinstance(found, JsonList)
+        return _at(found.record.value, found.slots[which])
+
+    def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
+        """The pieces of a hypothesis with their times, as for `times`."""
+        raise NotImplementedError(self.name)
+
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """One piece per list; the text that was read after the last list comes last."""
         for item in lists:
@@ -277,6 +294,19 @@ class JsonFormat(Format):
         """A hypothesis, with its score if there is one, for the place where `at` stood."""
         assert isinstance(hypothesis, dict)
         return hypothesis if score is None else {**hypothesis, FEATURE: score}
+
+
+def timed_objects(hypothesis: Json, name: str, *, place: str, remedy: str) -> list[JsonObject]:
+    """The objects of a hypothesis that hold the times of its words.
+
+    Raises:
+        DataError: no array of objects; the message ends with `remedy`.
+    """
+    found = hypothesis.get(name) if isinstance(hypothesis, dict) else None
+    objects = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    if not objects:
+        raise DataError(f"{place}: found no times of words; expected them in {name!r}; {remedy}")
+    return objects
 
 
 def encoding_of(text: str, line: Line) -> str:

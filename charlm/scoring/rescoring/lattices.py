@@ -26,12 +26,19 @@ from charlm.nbest.lattices.histories import (
     n_context,
 )
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_files import decoder_scales, read_lattices, rescored_text
+from charlm.nbest.lattices.lattice_files import (
+    KALDI,
+    decoder_scales,
+    read_lattices,
+    rescored_text,
+    word_spans,
+)
 from charlm.nbest.lattices.lattice_options import GRAPH, OLD, REST, LatticeOptions
 from charlm.nbest.lattices.new_scores import require_acoustic
 from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
 from charlm.nbest.reading.format import Format, Piece, Sample, Source
 from charlm.nbest.reading.policies import check_options
+from charlm.nbest.reading.word_times import FRAME_SHIFT, Span
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import LogProbs
 from charlm.scoring.rescoring.hypothesis_text import Known
@@ -105,6 +112,7 @@ class LatticeLists(Format):
                 "--map: found a rule of several words; expected rules of one, as lattices are read "
                 "word by word; write lists of their paths (--write nbest) and score these"
             )
+        self.times_in = "frames" if self.name == KALDI else "seconds"
         self.options = replace(
             self.options, rules=rules, is_known=scorers.is_known, context=_context_of(scorers)
         )
@@ -139,6 +147,13 @@ class LatticeLists(Format):
         for found in rescore_with(lattices, models, options=self.options, at_once=self.at_once):
             self.counts.count(found)
             yield replace(_with_first(found, models, options=self.options), original=found)
+
+    def times(self, nbest: NbestList, which: int, *, frame_shift: float | None) -> list[Span]:
+        """Those of the path that was best for these words; frames are of Kaldi's lattices."""
+        path = nbest.hypotheses[which].original
+        assert isinstance(path, tuple)
+        shift = FRAME_SHIFT if frame_shift is None else frame_shift
+        return word_spans(lattice_of(nbest).lattice, path, frame_shift=shift)
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """The expanded lattices with their new scores.

@@ -16,13 +16,16 @@ import numpy as np
 from charlm.errors import ConfigError
 from charlm.interface.options import keywords, require_one_stdin, several
 from charlm.interface.so_far import with_progress
+from charlm.nbest.formats import FORMATS
 from charlm.nbest.formats.one_best import OneBestFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.lattices.lattice_files import KALDI
 from charlm.nbest.metrics.calibration import Calibration, calibration
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
+from charlm.nbest.output.ctm import read_segments, write_ctm
 from charlm.nbest.output.error_table import write_errors
 from charlm.nbest.output.output_layouts import laid_out
 from charlm.nbest.output.writing import write_file, write_folder, write_stream
@@ -31,6 +34,7 @@ from charlm.nbest.ranking.features import Floats
 from charlm.nbest.ranking.weights import Weights
 from charlm.nbest.reading.format import Format, Piece
 from charlm.nbest.reading.recordings import recording_by, with_recording
+from charlm.nbest.reading.word_times import FRAME_SHIFT
 from charlm.nbest.references.differences import note_differences
 from charlm.nbest.references.references import References
 from charlm.scoring.rescoring.answers.explain import ExplainRequest
@@ -45,6 +49,11 @@ from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.text.io.files import display_name
 from charlm.text.io.overwrite import refuse_overwrite
 
+WORD_TIMES = (  # what is taken for granted of Kaldi's lattices
+    f"times: a frame is taken to last {FRAME_SHIFT} s; most chain models have 0.03: give "
+    "--frame-shift. An arc begins and ends with its word only after lattice-align-words, or "
+    "lattice-align-words-lexicon; in other lattices times are near"
+)
 NUMBER = re.compile("[0-9]{1,18}")  # an id that tells the place of its line in other files
 
 
@@ -85,6 +94,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     with ExitStack() as stack:
         form, found, scorers = run.open(lists, stack=stack)
         _require_several(options, form)
+        _require_times(options, form)
         may_wait = isinstance(form, LatticeLists) or options.line_buffered or not scorers.scorers
         pipeline = run.pipeline(form, scorers)
         if seen.question is not None and (ahead := run.lists_ahead(lists)) is not None:
@@ -99,6 +109,8 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
         n_left_out = len(seen.kept) - rates.n_lists
     if options.has_posteriors:
         _note_scale(pipeline)
+    if options.layout == "ctm" and form.name == KALDI and options.frame_shift is None:
+        pipeline.notices.said_otherwise.append(WORD_TIMES)
     return ScoreResult(
         **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
         dedup=options.dedup,
@@ -240,6 +252,21 @@ def _require_several(options: ScoreOptions, form: Format) -> None:
         )
 
 
+def _require_times(options: ScoreOptions, form: Format) -> None:
+    """Raises ConfigError for times of a format without any, or frames of one without these."""
+    if options.layout == "ctm" and not form.times_in:
+        timed = [name for name, kind in FORMATS.items() if kind.times_in]
+        raise ConfigError(
+            f"--write ctm: lists of the format {form.name} do not say when words were said; "
+            f"expected lattices, or one of {', '.join(timed)}; --write trn has words without times"
+        )
+    if options.frame_shift is not None and form.times_in == "seconds":
+        raise ConfigError(
+            f"--frame-shift {options.frame_shift:g}: times of the format {form.name} are seconds; "
+            "expected a format of frames; drop it"
+        )
+
+
 def _write(
     seen: _Seen, rescored: Iterator[Rescored], *, form: Format, options: ScoreOptions
 ) -> None:
@@ -250,6 +277,11 @@ def _write(
         return
     if layout == "errors":
         pieces = seen.errors(rescored)
+    elif layout == "ctm":
+        segments = None
+        if options.segments is not None:
+            segments = read_segments(options.segments, rules=options.line_rules)
+        pieces = write_ctm(rescored, form, frame_shift=options.frame_shift, segments=segments)
     else:
         pieces = laid_out(rescored, form, layout=layout)
     if callable(out):

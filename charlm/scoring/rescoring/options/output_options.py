@@ -13,7 +13,7 @@ from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.text.io.lines import UTF8
 
 LISTS = (*SAME_FORMAT, "nbest")  # layouts with all hypotheses of each list
-POSTERIORS = ("nbest", "confidences")  # layouts that hold them
+POSTERIORS = ("nbest", "confidences", "ctm")  # layouts that hold them
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ Write = Literal[
     "word-scores",
     "kaldi",
     "trn",
+    "ctm",
     "text",
     "tsv",
     "jsonl",
@@ -68,9 +69,32 @@ class ScoreOptions(OutputOptions, ListOptions):
             "hypothesis: its substitutions, deletions and insertions, and both texts aligned, with "
             "*** for a word that one of them lacks. word-scores: ln P of each word that the model "
             "read and of the sentence end, as Kaldi's rnnlm-sentence-probs. kaldi, trn, text, tsv, "
-            "jsonl: the best hypotheses alone, in that layout. none: no lists."
+            "jsonl: the best hypotheses alone, in that layout. ctm: their words with times, for "
+            "sclite, and with confidences as above where totals have weights; of formats that say "
+            "when words were said: lattices, jsonl, vosk, aws, azure, pyctcdecode, nbestlist2. "
+            "none: no lists."
         ),
     ] = "scored"
+    segments: Annotated[
+        str | Path | None,
+        Opt(
+            "Kaldi's file of segments (utterance recording start end): --write ctm gives the "
+            "recording and the times in it. If not given: the utterance, and times as the lists "
+            "have them.",
+            "Output",
+        ),
+    ] = None
+    frame_shift: Annotated[
+        float | None,
+        Opt(
+            "Seconds per frame, for --write ctm, where times are frames: of Kaldi's lattices and "
+            "nbestlist2 (0.01 if not given; 0.03 for most chain models), and of pyctcdecode (to be "
+            "given; 0.02 for wav2vec 2.0).",
+            "Output",
+            least=0.001,
+            most=1,
+        ),
+    ] = None
     on_stage: OnStage = None
     refs: Annotated[str | Path | Sequence[str | Path] | None, REFERENCES] = None
     explain: Annotated[
@@ -92,6 +116,10 @@ class ScoreOptions(OutputOptions, ListOptions):
     allow_test_tuning: Annotated[
         bool, Opt("Report the error rate even on lists that the weights were tuned on.", "Output")
     ] = False
+
+    @property
+    def inputs(self) -> list[object]:
+        return [*super().inputs, self.segments]
 
     @property
     def keeps_order(self) -> bool:
@@ -126,6 +154,7 @@ class ScoreOptions(OutputOptions, ListOptions):
                 "the words; name one"
             )
         self._check_references()
+        self._check_rows()
         if self.recordings and self.context == self.adapt == "none" and not self.refs:
             raise ConfigError(
                 f"--recordings {self.recordings!r:.60}: each list is on its own; expected "
@@ -158,8 +187,11 @@ class ScoreOptions(OutputOptions, ListOptions):
                 f"--metric {self.metric}: found no references to measure it against; "
                 "expected --refs FILE; drop it"
             )
-        if self.write != "errors":
-            return
+        if self.write == "errors":
+            self._check_errors()
+
+    def _check_errors(self) -> None:
+        """Raises ConfigError for what a table of errors cannot be made of."""
         if not self.refs:
             raise ConfigError(
                 "--write errors: found no references; expected --refs FILE, the words that were "
@@ -170,11 +202,20 @@ class ScoreOptions(OutputOptions, ListOptions):
                 f"--write errors --metric {self.metric}: found no words that are right or wrong by "
                 "their place; expected --metric wer or cer"
             )
-        if self.line_buffered:
+
+    def _check_rows(self) -> None:
+        """Raises ConfigError for what belongs to other layouts than the one that is written."""
+        if self.line_buffered and self.write in ("errors", "ctm"):
             raise ConfigError(
-                "--write errors --line-buffered: rows are written when all lists have been read; "
-                "expected one of them; drop either"
+                f"--write {self.write} --line-buffered: rows are written when all lists have been "
+                "read; expected one of them; drop either"
             )
+        for name in ("segments", "frame_shift"):
+            if getattr(self, name) is not None and self.write != "ctm":
+                raise ConfigError(
+                    f"--{name.replace('_', '-')} {getattr(self, name)}: --write {self.write} has "
+                    "no times; expected --write ctm; drop it"
+                )
 
     def _check_place(self, lists: str | Path) -> None:
         if not isinstance(self.out, str | Path):

@@ -22,6 +22,13 @@ def n_pieces(text: str) -> int:
     return 0
 
 
+def without_mark(piece: str, mark: str) -> str:
+    """The letters of a piece; a mark that stands alone is a word if it joins others."""
+    if mark in BOUNDARIES:
+        return piece.replace(mark, "")
+    return piece.removeprefix(mark).removesuffix(mark) or piece
+
+
 def joined(pieces: Sequence[str], mark: str) -> list[str]:
     """The words of a sentence in pieces; a sentence without the mark stays as it is.
 
@@ -36,7 +43,7 @@ def joined(pieces: Sequence[str], mark: str) -> list[str]:
     words: list[str] = []
     joins_next = False
     for piece in pieces:
-        bare = piece.removeprefix(mark).removesuffix(mark) or piece
+        bare = without_mark(piece, mark)
         if words and (joins_next or (bare != piece and piece.startswith(mark))):
             words[-1] += bare
         else:

@@ -79,6 +79,7 @@ JSON_BEGIN = re.compile(r"\s*(\{|\[\s*[\[{\"])")
 MAY_BE_CUT = SAMPLE_BYTES // 4  # a sample of more characters may not be the whole file
 LONGEST_CUT = 6  # characters of what is wrong because the sample ends within it: \u0645, false
 FILE_NAMES = 10  # lines that are looked at
+CHANNELS = ("1", "2", "A", "B")  # of the recordings in NIST's files
 LISTS = (
     "lists or sentences; write a header above it that calls its columns id and text, with commas "
     "between (csv), or give --format text if its lines are sentences"
@@ -137,6 +138,7 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
         return CsvFormat()
     refuse_table_lines(sample.lines, sample.path, expected=LISTS)
     _refuse_file_names(sample, where=where)
+    _refuse_ctm(sample, where=where)
     claiming = [name for name, kind in FORMATS.items() if kind().claims(sample)]
     if likely in claiming:
         return format_of(likely)
@@ -192,6 +194,23 @@ def _refuse_file_names(sample: Sample, *, where: str) -> None:
             f"{where}: found names of files ({names[0]:.80}); expected lists, lattices or "
             "sentences; name their folder, or one of them, or give --format text if they are words"
         )
+
+
+def _refuse_ctm(sample: Sample, *, where: str) -> None:
+    """Raises DataError for what `--write ctm` writes, which would be read as sentences."""
+    rows = [split_words(line) for line in sample.lines if not line.startswith(";;")]
+    if any(rows) and all(map(_is_ctm, filter(None, rows))):
+        raise DataError(
+            f"{where}: found words with times, as NIST's CTM has them; expected lists, lattices or "
+            "sentences; write the hypotheses as trn, or give --format text if all of a line is "
+            "words"
+        )
+
+
+def _is_ctm(row: list[str]) -> bool:
+    """Whether a row is `recording channel start duration word [confidence]`."""
+    has_times = 5 <= len(row) <= 6 and all("." in each and is_number(each) for each in row[2:4])
+    return has_times and row[1] in CHANNELS and all(map(is_number, row[5:]))
 
 
 def _refuse_sentences(sample: Sample, *, where: str) -> None:

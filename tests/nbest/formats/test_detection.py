@@ -125,6 +125,30 @@ def test_a_list_of_files_is_no_list_of_sentences(name: str, tmp_path: Path) -> N
         detect(Sample("files", (f"{path}-2 a", str(path)), ()))
 
 
+@pytest.mark.parametrize(
+    "lines", [("u-1 1 0.50 0.25 we", "u-1 1 0.75 0.5 know"), (";; by us", "", "talk A 1.5 .1 we 1")]
+)
+def test_words_with_times_are_no_sentences(lines: tuple[str, ...]) -> None:
+    said = (
+        r"^a\.ctm: found words with times, as NIST's CTM has them; .*trn, or give --format text if"
+    )
+    with pytest.raises(DataError, match=said):
+        detect(Sample("a.ctm", lines, ()))
+
+
+@pytest.mark.parametrize(
+    ("lines", "form"),
+    [
+        (("u 1 0.5 0.5 we", "so we know"), "text"),
+        (("a 3 0.5 0.5 we", "b 3 0.5 0.5 we"), "text"),
+        (("we 1 0.5 so know", "it 1 0.5 so is"), "text"),
+        ((";; made today", "we know (s-1)", "", "(s-2) "), "trn"),
+    ],
+)
+def test_sentences_with_numbers_are_no_words_with_times(lines, form) -> None:
+    assert detect(Sample("a.list", lines, ())).name == form
+
+
 def test_the_one_tab_among_sentences_is_named() -> None:
     with pytest.raises(DataError, match=r"a\.list:3: found a TAB, which no line before has; .*--f"):
         detect(Sample("a.list", ("a man runs", "the dog", "u\tone"), ()))

@@ -1,7 +1,7 @@
 """Public names for decoders: states, models for the decoders of other tools, and CTC search.
 
-PyctcdecodeLM is for pyctcdecode, FlashlightLM for flashlight-text and torchaudio.
-`ctc_beam_search` is charlm's own decoder, and MixedModel mixes models for all of them.
+PyctcdecodeLM is for pyctcdecode, FlashlightLM for flashlight-text and torchaudio, EspnetScorer for
+ESPnet. `ctc_beam_search` is charlm's own decoder, and MixedModel mixes models for all of them.
 `charlm.load` returns the models. A name is looked up when it is first used, so importing this
 module loads nothing.
 """
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from charlm.scoring.decoding.ctc_search import Transcript, ctc_beam_search
+    from charlm.scoring.decoding.espnet_scorer import EspnetScorer
     from charlm.scoring.decoding.flashlight_lm import FlashlightLM
     from charlm.scoring.decoding.mixed_model import MixedModel
     from charlm.scoring.decoding.pyctcdecode_lm import PyctcdecodeLM
     from charlm.scoring.decoding.states import State, StatefulModel, Step
 
 __all__ = [
+    "EspnetScorer",
     "FlashlightLM",
     "MixedModel",
     "PyctcdecodeLM",
@@ -29,6 +31,7 @@ __all__ = [
 
 _PACKAGE = "charlm.scoring.decoding"
 _HOMES = {
+    "EspnetScorer": "espnet_scorer",
     "FlashlightLM": "flashlight_lm",
     "MixedModel": "mixed_model",
     "PyctcdecodeLM": "pyctcdecode_lm",

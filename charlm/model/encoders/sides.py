@@ -6,7 +6,7 @@ mixtures without options: concatenation, sum, mean, and a learned weight between
 """
 
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,18 +16,17 @@ from charlm.model.contract import Encoder, Side, with_taps
 from charlm.model.forms import Forms
 from charlm.text.vocabulary.vocabulary import Inventory
 
-# What replaces a side that is not used: the other one (of equal width), or a neutral number.
-Absent = Literal["same", "zeros", "ones"]
-
 
 class Mixture(Encoder):
     """One vector per form from the vectors of two sides; subclasses define `mix`."""
 
-    def __init__(self, word: Encoder, char: Encoder, *, dim: int, absent: Absent) -> None:
+    # A side that is not used has vectors of this number, or (None) those of the other side.
+    filler: ClassVar[float | None] = None
+
+    def __init__(self, word: Encoder, char: Encoder, *, dim: int) -> None:
         super().__init__()
         self.sides = nn.ModuleDict({"word": word, "char": char})
         self.dim = dim
-        self.absent = absent
         self.used: Side = "both"
         self.reads_spelling = word.reads_spelling or char.reads_spelling
 
@@ -55,26 +54,25 @@ class Mixture(Encoder):
 
     def _filled(self, computed: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         word_NE, char_NE = (
-            computed[name] if self.used in ("both", name) else self._in_place_of(name, computed)
-            for name in self.sides
+            computed[name] if self.used in ("both", name) else self._in_place_of(side, computed)
+            for name, side in self.sides.items()
         )
         # Under autocast rows of a table are fp32 and products bf16.
         dtype = torch.promote_types(word_NE.dtype, char_NE.dtype)
         return word_NE.to(dtype), char_NE.to(dtype)
 
-    def _in_place_of(self, absent: str, computed: dict[str, Tensor]) -> Tensor:
+    def _in_place_of(self, side: nn.Module, computed: dict[str, Tensor]) -> Tensor:
         used_NE = computed[self.used]
-        if self.absent == "same":
+        if self.filler is None:
             return used_NE
-        number, side = 1.0 if self.absent == "ones" else 0.0, self.sides[absent]
         assert isinstance(side, Encoder)
-        return used_NE.new_full((used_NE.shape[0], side.dim), number)
+        return used_NE.new_full((used_NE.shape[0], side.dim), self.filler)
 
     def inner(self) -> list[Encoder]:
         return [side for side in self.sides.values() if isinstance(side, Encoder)]
 
     def use_side(self, side: Side) -> None:
-        """Use only one side's vectors, with what `absent` says in place of the other's."""
+        """Use only one side's vectors, with the filler in place of the other's."""
         self.used = side
 
 
@@ -86,8 +84,10 @@ class ConcatEncoder(Mixture):
     or this encoder with halved ones. Kim et al.'s combination is `highway` over it.
     """
 
+    filler = 0.0
+
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
-        super().__init__(word, char, dim=word.dim + char.dim, absent="zeros")
+        super().__init__(word, char, dim=word.dim + char.dim)
 
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
         return {"concat": torch.cat((word_NE, char_NE), dim=1)}
@@ -101,7 +101,6 @@ class EqualSides(Mixture):
     """
 
     name: ClassVar[str]  # as in ENCODERS
-    in_place: ClassVar[Absent] = "same"
 
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
         if word.dim != char.dim:
@@ -109,13 +108,13 @@ class EqualSides(Mixture):
                 f"encoder {self.name!r}: its word side is {word.dim} wide and its char side "
                 f"{char.dim}; expected equal widths; wrap one side in the encoder 'project'"
             )
-        super().__init__(word, char, dim=word.dim, absent=self.in_place)
+        super().__init__(word, char, dim=word.dim)
 
 
 class AddEncoder(EqualSides):
     """x = x_word + x_char; with `word` and `char-ngram` it is fastText's vector of a known word."""
 
-    name, in_place = "add", "zeros"
+    name, filler = "add", 0.0
 
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
         return {"add": word_NE + char_NE}

@@ -29,6 +29,8 @@ class TensorEncoder(Mixture):
         ConfigError: a full tensor would have more than 2²⁴ weights.
     """
 
+    filler = 1.0  # then it is a linear map of the side that is used
+
     def __init__(
         self,
         inventory: Inventory,
@@ -40,8 +42,7 @@ class TensorEncoder(Mixture):
             int, Range(0, 65_536), Meaning("rank of the tensor; 0: a full tensor")
         ] = 200,
     ) -> None:
-        # With ones in place of the unused side it is a linear map of the used one.
-        super().__init__(word, char, dim=dim, absent="ones")
+        super().__init__(word, char, dim=dim)
         self.rank = rank
         if rank:
             self.of_word = nn.Linear(word.dim, rank, bias=False)

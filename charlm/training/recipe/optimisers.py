@@ -19,6 +19,7 @@ from charlm.settings import Meaning, Range
 
 Rate = Annotated[float, Range(0.0, 1e6), Meaning("learning rate")]
 Kept = Annotated[float, Range(0.0, 0.999_999)]  # the share of an average that a step keeps
+Momentum = Annotated[Kept, Meaning("momentum: share of the previous step that is carried over")]
 Decay = Annotated[
     float, Range(0.0, 1e3), Meaning("weight decay: how strongly weights are pulled towards 0")
 ]
@@ -118,9 +119,7 @@ class SGD(Optimiser):
 
     of_torch = LateSGD
     lr: Rate = 1.0
-    momentum: Annotated[
-        Kept, Meaning("momentum: share of the previous step that is carried over")
-    ] = 0.0
+    momentum: Momentum = 0.0
     nesterov: Annotated[bool, Meaning("Nesterov's momentum instead of plain momentum")] = False
     weight_decay: Decay = 0.0
 
@@ -215,9 +214,7 @@ class RMSprop(Optimiser):
     lr: Rate = 1e-2
     alpha: Annotated[Kept, Meaning("decay rate of the average of the squared gradient")] = 0.99
     eps: Epsilon = 1e-8
-    momentum: Annotated[
-        Kept, Meaning("momentum: share of the previous step that is carried over")
-    ] = 0.0
+    momentum: Momentum = 0.0
     weight_decay: Decay = 0.0
 
 

@@ -88,7 +88,7 @@ class SelfNormalised(Criterion):
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
     ) -> Losses:
-        scores_NV = output.scores(h_NH, None).float()
+        scores_NV = output.scores(h_NH)
         log_z_N = scores_NV.logsumexp(dim=-1)
         exists_N = words_N >= 0
         own_N = scores_NV.gather(1, words_N.clamp(min=0)[:, None])[:, 0]
@@ -116,8 +116,8 @@ class NoiseContrastive(Criterion):
     ) -> Losses:
         noise_K, log_kq_V = drawn_noise(unigrams_V, self.noise, power=self.power)
         own_N = words_N.clamp(min=0)
-        true_N = output.word_scores(h_NH, own_N).float() - log_kq_V[own_N]
-        false_NK = output.scores(h_NH, noise_K).float() - log_kq_V[noise_K]
+        true_N = output.word_scores(h_NH, own_N) - log_kq_V[own_N]
+        false_NK = output.scores(h_NH, noise_K) - log_kq_V[noise_K]
         loss_N = functional.softplus(-true_N) + functional.softplus(false_NK).sum(dim=1)
         return Losses(torch.where(words_N >= 0, loss_N, 0.0), None)
 

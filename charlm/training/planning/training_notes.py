@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from charlm.model.contract import Encoder
+from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.corpus.tokens import UNK
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.loop.trainer import Trainer
-from charlm.training.planning.plan import Plan, idle_settings
+from charlm.training.planning.plan import Plan
 from charlm.training.planning.preset_settings import all_settings
 from charlm.training.recipe.criteria import CrossEntropy
 from charlm.training.train_options import Watcher
@@ -65,6 +66,44 @@ def note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
     )
     for said in filter(None, left_out):
         watcher.note(said)
+
+
+def idle_settings(changes: Settings, settings: Settings, *, path: str = "") -> Iterator[str]:
+    """A note on each of `changes` that has no effect in `settings`, which have all defaults.
+
+    They are not refused: a preset may itself contain a setting that another one makes idle, and a
+    run that was trained this way must load.
+    """
+    for name, value in changes.items():
+        inner = settings.get(name)
+        if isinstance(value, dict) and isinstance(inner, dict):
+            yield from idle_settings(value, inner, path=f"{path}{name}.")
+        elif reason := _why_idle(name, settings):
+            yield f"{path}{name}={value} does nothing: {reason.format(path)}"
+
+
+def _why_idle(option: str, part: Settings) -> str:
+    """Why an option of a part or the recipe has no effect ({}: the part's path); "" if it has."""
+    if option == "dropout" and part.get("layers") == 1 and part.get("output_dropout", -1) >= 0:
+        return f"behind the only layer {{}}output_dropout={part['output_dropout']} stands"
+    if option == "dim" and part.get("layers") == 1 and part.get("last_dim"):
+        return f"the only layer is the last, whose width is {{}}last_dim={part['last_dim']}"
+    rates = ("dropout", "input_dropout", "output_dropout")
+    if option == "variational" and not any(part.get(rate, 0.0) > 0 for rate in rates):
+        return "no {}dropout falls, whose mask it is"
+    if option == "initial_state" and part.get("order") == 2:
+        return "nothing comes before the one word that is read, {}order=2"
+    if option == "value" and part.get("kind") == "adaptive":
+        return "the gate is learned; {}kind=fixed has this one"
+    if option == "bptt" and part["batching"]["type"] == "sentences":
+        return "sentences are read whole, and {}batching.type is sentences"
+    if option == "temporal_penalty" and part["bptt"] == 1 and part["batching"]["type"] == "streams":
+        return "a step reads one word of each stream, so that nothing changes within it: {}bptt=1"
+    if option == "hold" and 0 < part["hold"] <= part["warm_up"] < 1:
+        return f"the full rate is reached no sooner, {{}}warm_up={part['warm_up']:g}"
+    if option == "assignment" and part.get("file"):
+        return "a file says the words' classes"
+    return ""
 
 
 def other_defaults(plan: Plan) -> Iterator[str]:

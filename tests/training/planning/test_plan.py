@@ -13,7 +13,6 @@ from charlm.presets import preset
 from charlm.settings import merged
 from charlm.training.planning.plan import (
     first_difference,
-    idle_settings,
     make_plan,
     parse_time,
     requested_changes,
@@ -332,6 +331,16 @@ def test_a_pre_training_that_never_reads_both_sides_is_refused(
     assert not (tmp_path / "run").exists()
 
 
+def test_a_word_model_cannot_be_told_to_read_spellings(train_toy: TrainToy, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        train_toy(arch="word-small", overrides=["recipe.oov_input=spelling"])
+    assert str(caught.value) == (
+        "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder 'word' reads "
+        "no spelling; use --set recipe.oov_input=unk"
+    )
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_file_that_the_run_has_read_is_not_said_to_disagree(
     train_toy: TrainToy, toy_corpus: Path, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -352,26 +361,6 @@ def test_a_recipe_that_is_none_is_a_disagreement_with_the_run(train_toy: TrainTo
     asked = {"overrides": ["recipe=3"], "epochs": None, "batch_size": None, "bptt": None}
     with pytest.raises(ConfigError, match="^recipe=3 disagrees with the run, which has {"):
         train_toy(resume=True, **asked)
-
-
-@pytest.mark.parametrize(
-    ("hold", "warm_up", "is_idle"), [(0.2, 0.5, True), (0.5, 0.5, True), (0.5, 0.2, False)]
-)
-def test_a_hold_within_the_warm_up_does_nothing(hold: float, warm_up: float, is_idle: bool) -> None:
-    changes = {"schedule": {"hold": hold}}
-    settings = {"schedule": {"type": "linear", "hold": hold, "warm_up": warm_up}}
-    told = (
-        f"recipe.schedule.hold={hold} does nothing: the full rate is reached no sooner, "
-        "recipe.schedule.warm_up=0.5"
-    )
-    assert [*idle_settings(changes, settings, path="recipe.")] == [told] * is_idle
-
-
-def test_the_only_layers_dropout_does_nothing_beside_an_output_dropout_of_0() -> None:
-    settings = {"layers": 1, "dropout": 0.3, "output_dropout": 0.0}
-    assert [*idle_settings({"dropout": 0.3}, settings, path="context.")] == [
-        "context.dropout=0.3 does nothing: behind the only layer context.output_dropout=0.0 stands"
-    ]
 
 
 def test_options_may_change_where_nothing_is_learnt_yet(

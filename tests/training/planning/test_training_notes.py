@@ -1,4 +1,4 @@
-"""Notes of a training on what its user would not expect, and what it refuses beforehand."""
+"""Notes of a training on what its user would not expect."""
 
 import errno
 import json
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from charlm.errors import ConfigError
 from charlm.run.folder import LOG
 from charlm.run.history import WARNING, history_of
 from charlm.run.verification import verified
@@ -18,6 +17,7 @@ from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.preparation.prepare import prep
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 from charlm.training.planning import training_notes
+from charlm.training.planning.training_notes import idle_settings
 from charlm.training.watcher import Silence
 
 SAME = (
@@ -286,6 +286,26 @@ def test_a_setting_that_does_nothing_beside_another_is_told_once(
     assert notes == told
 
 
+@pytest.mark.parametrize(
+    ("hold", "warm_up", "is_idle"), [(0.2, 0.5, True), (0.5, 0.5, True), (0.5, 0.2, False)]
+)
+def test_a_hold_within_the_warm_up_does_nothing(hold: float, warm_up: float, is_idle: bool) -> None:
+    changes = {"schedule": {"hold": hold}}
+    settings = {"schedule": {"type": "linear", "hold": hold, "warm_up": warm_up}}
+    told = (
+        f"recipe.schedule.hold={hold} does nothing: the full rate is reached no sooner, "
+        "recipe.schedule.warm_up=0.5"
+    )
+    assert [*idle_settings(changes, settings, path="recipe.")] == [told] * is_idle
+
+
+def test_the_only_layers_dropout_does_nothing_beside_an_output_dropout_of_0() -> None:
+    settings = {"layers": 1, "dropout": 0.3, "output_dropout": 0.0}
+    assert [*idle_settings({"dropout": 0.3}, settings, path="context.")] == [
+        "context.dropout=0.3 does nothing: behind the only layer context.output_dropout=0.0 stands"
+    ]
+
+
 def test_classes_of_a_file_leave_no_assignment(
     train_toy: Callable[..., Any], toy_corpus: Path, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -418,15 +438,3 @@ def test_a_vocabulary_of_the_corpus_own_rules_says_nothing(
     notes: list[str] = []
     train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, notes=notes)
     assert notes == []
-
-
-def test_a_word_model_cannot_be_told_to_read_spellings(
-    train_toy: Callable[..., Any], tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        train_toy(arch="word-small", overrides=["recipe.oov_input=spelling"])
-    assert str(caught.value) == (
-        "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder 'word' reads "
-        "no spelling; use --set recipe.oov_input=unk"
-    )
-    assert not (tmp_path / "run").exists()

@@ -24,9 +24,9 @@ class ClassSoftmax(TwoLevelOutput):
 
     Words are taken by falling count (`</s>` first, as in the toolkit), and a class is closed when
     the classes so far hold their share of the unigram mass (`mass`) or of its square root
-    (`sqrt-mass`, the toolkit's later default). `classes=0` means ⌈√V⌉; there are fewer if a few
-    words hold much of the mass. `file` names a file of classes instead (class_files.py); a run
-    stores its content, never its path.
+    (`sqrt-mass`, the toolkit's later default). `classes=0` means ⌈√V⌉; where almost as many as
+    words are asked for, there may be fewer. `file` names a file of classes instead
+    (class_files.py); a run stores its content, never its path.
 
     Raises:
         ConfigError: more classes than words, or their number is not that of the file.

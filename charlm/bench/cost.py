@@ -191,7 +191,7 @@ def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
     return Cost(
         value=value,
         n_parameters=sum(trainer.model.n_parameters_by_part().values()),
-        tokens_per_second=sum(batch.n_tokens for batch in batches[WARM_UP:]) / sum(seconds),
+        tokens_per_second=sum(batch.own.tokens for batch in batches[WARM_UP:]) / sum(seconds),
         seconds_per_step=median(seconds),
         peak_bytes=peak,
         shares={part: times[part] / total for part in PARTS},

@@ -99,7 +99,7 @@ def bench_train(options: TrainBenchOptions) -> TrainBench:
         TRAINING * forward_flops(trainer.model, batch.forms, n_positions=batch.words_TB.numel())
         for batch in batches
     ]
-    n_tokens = sum(batch.n_tokens for batch in batches)
+    n_tokens = sum(batch.own.tokens for batch in batches)
     return TrainBench(
         arch=options.arch,
         data="generated" if options.data is None else str(options.data),

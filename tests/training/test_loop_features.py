@@ -158,7 +158,7 @@ def changes(h_TBH: Tensor, batch: Batch) -> Tensor:
     """The mean square change of h between tokens that follow each other, once a token."""
     places = [(t, b) for t, b in (batch.words_TB >= 0).nonzero().tolist() if t]
     mean = torch.stack([((h_TBH[t, b] - h_TBH[t - 1, b]) ** 2).mean() for t, b in places]).mean()
-    return mean * batch.n_tokens
+    return mean * batch.own.tokens
 
 
 @pytest.mark.parametrize("divisor", ["streams", "tokens"])
@@ -170,7 +170,7 @@ def test_a_penalty_counts_once_a_token_as_the_loss_does(
 ) -> None:
     trainer = trainer_of(bptt=6, divisor=divisor, **{option: 0.8})
     batch, model = trainer.batches.batch(0), trainer.model
-    assert (batch.n_tokens, batch.words_TB.numel()) == (11, 12)
+    assert (batch.own.tokens, batch.words_TB.numel()) == (11, 12)
     trainer.stepping.gradients(batch)
     gradients = [p.grad.clone() for p in trainer.parameters if p.grad is not None]
     h_TBH, _ = model.read(batch.forms, batch.where_TB, state=trainer.start_state())

@@ -174,7 +174,7 @@ def test_the_shares_of_the_processes_are_the_batch(batching: Any, size: int) -> 
             assert part.is_fresh == whole.is_fresh
             if rank >= n_streams:  # one sentence is left, so the others have nothing to predict
                 assert part.words_TB.tolist() == [[-1]] * len(whole.words_TB)
-                assert (part.n_tokens, part.n_pairs, part.temporal_weight) == (0, 0, 0)
+                assert (part.own.tokens, part.own.pairs, part.temporal_weight) == (0, 0, 0)
                 continue
             columns = slice(rank, None, size)
             assert torch.equal(part.words_TB, whole.words_TB[:, columns])
@@ -182,9 +182,9 @@ def test_the_shares_of_the_processes_are_the_batch(batching: Any, size: int) -> 
             assert (part.resets_TB is None) == (whole.resets_TB is None)
             if whole.resets_TB is not None:
                 assert torch.equal(part.resets_TB, whole.resets_TB[:, columns])
-        assert sum(part.n_tokens for part in parts) == whole.n_tokens == whole.whole.tokens
-        assert sum(part.n_pairs for part in parts) == whole.n_pairs == whole.whole.pairs
-        assert sum(part.temporal_weight for part in parts) == pytest.approx(whole.n_tokens)
+        assert sum(part.own.tokens for part in parts) == whole.own.tokens == whole.whole.tokens
+        assert sum(part.own.pairs for part in parts) == whole.own.pairs == whole.whole.pairs
+        assert sum(part.temporal_weight for part in parts) == pytest.approx(whole.own.tokens)
 
 
 def test_the_counts_of_a_batch_are_those_of_its_targets() -> None:
@@ -192,7 +192,7 @@ def test_the_counts_of_a_batch_are_those_of_its_targets() -> None:
     one = min((first, second), key=lambda batch: batch.words_TB.shape[1])
     four = second if one is first else first
     # Lengths with </s> are 4, 3, 2, 6, 4: a batch of one sentence, and one of the four others.
-    length = one.n_tokens
+    length = one.own.tokens
     assert one.whole == (1, length, length - 1)
     assert four.whole == (4, 19 - length, 19 - length - 4)
 

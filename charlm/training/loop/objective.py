@@ -73,9 +73,9 @@ class Objective:
         losses = recipe.criterion.losses(h_NH, words_N, output=output, unigrams_V=self.unigrams_V)
         total = losses.loss_N.sum()
         exists_TB = None if batch.is_full else batch.words_TB >= 0
-        if recipe.activation_penalty and batch.n_tokens:
+        if recipe.activation_penalty and batch.own.tokens:
             penalty = activation_penalty(h_TBH, exists_TB)
-            total = total + recipe.activation_penalty * batch.n_tokens * penalty
+            total = total + recipe.activation_penalty * batch.own.tokens * penalty
         if recipe.temporal_penalty:
             penalty = temporal_penalty(h_TBH, exists_TB)
             total = total + recipe.temporal_penalty * batch.temporal_weight * penalty
@@ -100,7 +100,7 @@ class Objective:
 def _to_predict(numbers_TB: Tensor, batch: Batch) -> Tensor:
     """The numbers at each position, (N, …), or only at those with a word to predict."""
     numbers_N, words_N = numbers_TB.flatten(0, 1), batch.words_TB.flatten()
-    if batch.predicts_padding or not batch.n_tokens:
+    if batch.predicts_padding or not batch.own.tokens:
         return numbers_N
     return numbers_N.index_select(0, (words_N >= 0).nonzero()[:, 0])
 

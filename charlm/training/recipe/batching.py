@@ -37,7 +37,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class BatchCounts(NamedTuple):
-    """Sizes of a batch over all processes; the loss's divisor must not depend on their number."""
+    """Sizes of a batch, or of the share of it that one of several processes has."""
 
     streams: int  # or sentences
     tokens: int
@@ -57,9 +57,8 @@ class Batch(NamedTuple):
     forms: Forms  # the distinct ones, N
     where_TB: Tensor  # rows of `forms`: the input
     words_TB: Tensor  # the words to predict; -1: none
-    n_tokens: int
-    n_pairs: int  # of adjacent positions that are both to be predicted
-    whole: BatchCounts
+    own: BatchCounts  # of this share
+    whole: BatchCounts  # over all processes, on whose number no divisor must depend
     resets_TB: Tensor | None = None  # where the state is reset before reading; None: nowhere
     keep_TB: Tensor | None = None  # the same for `masked` batches: 0 at resets, 1 elsewhere
     is_fresh: bool = False  # whether it begins with the initial state
@@ -68,12 +67,12 @@ class Batch(NamedTuple):
     @property
     def temporal_weight(self) -> float:
         """How many tokens the mean over this share's adjacent pairs stands for."""
-        return self.whole.tokens * self.n_pairs / max(self.whole.pairs, 1)
+        return self.whole.tokens * self.own.pairs / max(self.whole.pairs, 1)
 
     @property
     def is_full(self) -> bool:
         """Whether every position has a word to predict."""
-        return self.n_tokens == self.words_TB.numel()
+        return self.own.tokens == self.words_TB.numel()
 
     def to(self, device: torch.device) -> "Batch":
         """The batch on a device; the resets stay on the CPU, where the model reads them."""
@@ -104,7 +103,7 @@ class Batch(NamedTuple):
         it miyamoto-word makes 6,459 tokens/s on a CPU thread instead of 4,302.
         """
         least = LEAST_FILLED if self.is_padded else 1.0
-        return self.n_tokens >= least * self.words_TB.numel()
+        return self.own.tokens >= least * self.words_TB.numel()
 
     def masked(self) -> "Batch":
         """The batch with its resets as a mask, with which it is read in one piece."""
@@ -187,7 +186,6 @@ class Batches(ABC):
             inputs, targets = inputs[:, columns], targets[:, columns]
         else:  # one of several processes may have nothing to predict
             inputs, targets = inputs[:, :1], np.full_like(targets[:, :1], -1)
-        own = BatchCounts.of(targets)
         if not self.by_spelling:
             inputs = as_words(inputs, n_words).astype(np.int32)
         distinct, where = np.unique(inputs, return_inverse=True)
@@ -195,8 +193,7 @@ class Batches(ABC):
             forms=self.table.forms(distinct),
             where_TB=torch.from_numpy(where.reshape(inputs.shape).astype(np.int64)),
             words_TB=torch.from_numpy(as_words(targets, n_words)),
-            n_tokens=own.tokens,
-            n_pairs=own.pairs,
+            own=BatchCounts.of(targets),
             whole=whole,
         )
 

@@ -108,7 +108,7 @@ def test_steps_of_sentences_are_reckoned_from_sentences_of_middling_length(
 
     def timed(self: EagerStep, batch: Batch) -> None:
         nonlocal now
-        now += batch.n_tokens
+        now += batch.own.tokens
         gradients(self, batch)
 
     class Reckoner(Silence):

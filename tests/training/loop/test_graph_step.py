@@ -269,8 +269,8 @@ def test_a_batch_of_sentences_that_is_mostly_padding_is_not_recorded(
     for n_tokens, n_recorded in ((n_positions // 5, 0), (n_positions // 3, 1)):
         words_TB = torch.full_like(batch.words_TB, -1)
         words_TB.flatten()[:n_tokens] = 2
-        whole = batch.whole._replace(tokens=n_tokens)
-        filled = batch._replace(words_TB=words_TB, n_tokens=n_tokens, whole=whole)
+        counts = batch.own._replace(tokens=n_tokens)
+        filled = batch._replace(words_TB=words_TB, own=counts, whole=counts)
         recorded.clear()
         for probe in islice(step.probes(iter([filled]), n=1), 1):
             probe()

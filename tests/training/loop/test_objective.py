@@ -109,7 +109,7 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
         alone.stepping.gradients(batch)
         for total, p in zip(expected, alone.parameters, strict=True):
             assert p.grad is not None
-            total.add_(p.grad * batch.n_tokens / n_tokens)
+            total.add_(p.grad * batch.own.tokens / n_tokens)
     n_predicted: list[int] = []
     nll = together.model.output.nll
 

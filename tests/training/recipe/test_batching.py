@@ -87,7 +87,7 @@ def test_every_epoch_predicts_every_token_once(
     for epoch in range(3):
         some = of_epoch(batches, epoch)
         assert sorted(predicted(some)) == sorted(source.text.ids.tolist())
-        assert sum(batch.n_tokens for batch in some) == len(source.text.ids)
+        assert sum(batch.own.tokens for batch in some) == len(source.text.ids)
         assert len(some) == len(batches)
 
 
@@ -125,7 +125,7 @@ def test_an_epoch_predicts_every_token_once_from_the_token_before_it(
         targets, inputs = batch.words_TB.flatten().tolist(), fed_in(batch).flatten().tolist()
         pairs = [(t, i) for t, i in zip(targets, inputs, strict=True) if t != -1]
         assert all(before[target] == given for target, given in pairs)
-        assert batch.n_tokens == len(pairs) > 0
+        assert batch.own.tokens == len(pairs) > 0
         assert batch.words_TB.shape[0] <= bptt
         assert batch.words_TB.shape[1] == n_streams
         predicted += [target for target, _ in pairs]
@@ -170,7 +170,7 @@ def test_a_batch_on_another_device_keeps_its_parts(inventory: Inventory) -> None
     moved = batch.to(torch.device("meta"))
     parts = (moved.forms.words_N, moved.forms.letters_NL, moved.where_TB, moved.words_TB)
     assert {part.device.type for part in parts} == {"meta"}
-    assert moved.n_tokens == batch.n_tokens
+    assert moved.own.tokens == batch.own.tokens
 
 
 def test_a_partial_shuffle_rotates_each_stream_by_itself(source: BatchSource) -> None:

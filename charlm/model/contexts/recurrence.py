@@ -19,6 +19,7 @@ from charlm.model.kernels import bf16_lstm
 from charlm.model.kernels.dropout import dropout, quick_mask
 from charlm.model.kernels.masked_lstm import masked_lstm
 from charlm.model.kernels.step_product import StepProduct
+from charlm.model.kernels.tiles import as_multiplied
 from charlm.settings import Meaning
 
 Leaves = tuple[Tensor, ...]
@@ -127,7 +128,7 @@ def run_cell(
     thinned = [_thinned(m, noise.weight_drop, cell.training) for m in cell.matrices()]
     n_steps, n_streams, _ = x_TBE.shape
     products = [
-        StepProduct(_as_multiplied(matrix), n_steps=n_steps, n_streams=n_streams)
+        StepProduct(as_multiplied(matrix), n_steps=n_steps, n_streams=n_streams)
         for matrix in (*thinned, *cell.whole_matrices())
     ]
 
@@ -149,14 +150,6 @@ def run_cell(
         state = new
         outputs.append(state[0])
     return torch.stack(outputs), state
-
-
-def _as_multiplied(matrix: Tensor) -> Tensor:
-    """The matrix in its products' precision: cast once, since autocast would at each step."""
-    kind = matrix.device.type
-    if torch.is_autocast_enabled(kind):
-        return matrix.to(torch.get_autocast_dtype(kind))
-    return matrix
 
 
 def _zoned_out(new: Leaves, old: Leaves, *, rates: tuple[float, ...], training: bool) -> Leaves:
@@ -196,7 +189,7 @@ def run_fused(
     elif keep_TB is not None and masks:
         on_input, on_state, bias_x, bias_h = weights
         x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h)
-        weight_GH = _as_multiplied(on_state)
+        weight_GH = as_multiplied(on_state)
         h_TBH, c_BH = masked_lstm(x_TBG, state, weight_GH=weight_GH, keep_TB=keep_TB)
         after = [h_TBH[-1], c_BH]
     else:

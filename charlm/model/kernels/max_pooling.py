@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from charlm.model.kernels import applied
-from charlm.model.kernels.tiles import tiled_bf16
+from charlm.model.kernels.tiles import as_multiplied, tiled_bf16
 
 
 def strongest_responses(x_NLD: Tensor, matrix_FW: Tensor) -> Tensor:
@@ -21,10 +21,7 @@ def strongest_responses(x_NLD: Tensor, matrix_FW: Tensor) -> Tensor:
 
     Under autocast the product and the result are in autocast's dtype.
     """
-    if torch.is_autocast_enabled(x_NLD.device.type):
-        dtype = torch.get_autocast_dtype(x_NLD.device.type)
-        x_NLD, matrix_FW = x_NLD.to(dtype), matrix_FW.to(dtype)
-    responses: Tensor = applied(StrongestResponses, x_NLD, matrix_FW)
+    responses: Tensor = applied(StrongestResponses, as_multiplied(x_NLD), as_multiplied(matrix_FW))
     return responses
 
 

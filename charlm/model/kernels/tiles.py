@@ -25,6 +25,12 @@ def is_bf16_on_cpu(x: Tensor) -> bool:
     return x.device.type == "cpu" and is_bf16(x)
 
 
+def as_multiplied(x: Tensor) -> Tensor:
+    """`x` in the format of its products: cast once, since autocast would at each product."""
+    kind = x.device.type
+    return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
+
+
 def rounded_up(number: int, step: int = TILE) -> int:
     """The next multiple of `step`."""
     return -(-number // step) * step

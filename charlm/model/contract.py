@@ -157,7 +157,7 @@ class Output(nn.Module, ABC):
     has_table: bool = False  # whether sampled_nll is available
     # Whether parameters belong to a word's rank or to a cluster, and so to one vocabulary only.
     is_by_rank: bool = False
-    chosen: tuple[int, ...] = ()  # where clusters begin, if the vocabulary's counts say so
+    chosen_cutoffs: tuple[int, ...] = ()  # where tails begin, if the vocabulary's counts decide it
     vector_dim: int = 0  # width of the words' vectors; 0: expected_vectors is not available
 
     @abstractmethod

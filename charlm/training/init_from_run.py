@@ -76,7 +76,7 @@ def _has_other_clusters(model: LanguageModel, inventory: Inventory, *, run: Load
         return False  # what is not in both is refused by its name
     if inventory.words != run.inventory.words:
         return model.output.is_by_rank
-    here, there = model.output.chosen, run.model.output.chosen
+    here, there = (each.output.chosen_cutoffs for each in (model, run.model))
     return bool(here and there) and here != there
 
 

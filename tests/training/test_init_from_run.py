@@ -219,7 +219,8 @@ def test_cutoffs_that_other_counts_of_the_same_words_choose_are_taken(
     counts = (1000, *[1] * (run.inventory.n_words - 1))  # </s> alone is more than 95 % of the text
     replace(run.inventory, counts=counts).save(tmp_path / "v.json")
     notes = begun(train_toy, run, vocab=tmp_path / "v.json", epochs=1)
-    assert load_run(tmp_path / "second").model.output.chosen == (1,) != run.model.output.chosen
+    chosen = load_run(tmp_path / "second").model.output.chosen_cutoffs
+    assert chosen == (1,) != run.model.output.chosen_cutoffs
     assert any("the output is drawn anew: its clusters are" in note for note in notes)
 
 

@@ -63,7 +63,7 @@ class AdaptiveSoftmax(Output):
         self.cutoffs = tuple(cutoffs) or chosen_cutoffs(inventory.counts)
         while not cutoffs and len(self.cutoffs) > 1 and not width(len(self.cutoffs)):
             self.cutoffs = self.cutoffs[:-1]
-        self.chosen = () if cutoffs else self.cutoffs
+        self.chosen_cutoffs = () if cutoffs else self.cutoffs
         if any(low >= high for low, high in pairwise((*self.cutoffs, n_words))):
             raise ConfigError(
                 f"option 'cutoffs' of output 'adaptive' is {list(self.cutoffs)}; "

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from charlm.model.kernels.tiles import rounded_up, summed_over_rows, tiled_bf16
+from charlm.model.kernels.tiles import summed_over_rows, tiled_bf16
 
 
 class Bf16Highway(torch.autograd.Function):
@@ -53,11 +53,5 @@ class Bf16Highway(torch.autograd.Function):
 
 def _stacked(weights: Sequence[Tensor]) -> Tensor:
     """W_H above W_T in bf16, each with its bias as a last column and padded with zeros to tiles."""
-    (dim, width), height = weights[0].shape, rounded_up(len(weights[0]))
-    stacked = weights[0].new_empty(2, height, rounded_up(width + 1), dtype=torch.bfloat16)
-    stacked[:, dim:] = 0
-    stacked[:, :dim, width + 1 :] = 0
-    for rows, weight, bias in zip(stacked, weights[::2], weights[1::2], strict=True):
-        rows[:dim, :width] = weight
-        rows[:dim, width] = bias
-    return stacked.flatten(0, 1)
+    pairs = zip(weights[::2], weights[1::2], strict=True)
+    return torch.cat([tiled_bf16(weight, bias, are_rows_tiled=True) for weight, bias in pairs])

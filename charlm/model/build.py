@@ -86,7 +86,7 @@ def _refuse_unknown(settings: Settings) -> None:
 
 
 def _all_names(settings: Settings) -> Iterator[str]:
-    """Of parts and their options, and of the recipe, built elsewhere, what the settings say."""
+    """Parts and their options; of the recipe, which is built elsewhere, what the settings name."""
     yield from (*PARTS, "recipe")
     for place, family in PARTS.items():
         if isinstance(own := settings.get(place), dict):

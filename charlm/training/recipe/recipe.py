@@ -106,8 +106,8 @@ class Recipe:
     def batch_size_for(self, text: EncodedText, *, n_processes: int) -> int:
         """The batch size that 0 stands for: a multiple of 8 with about `STEPS` steps an epoch.
 
-        It lies between `FEWEST` and `MOST`, and processes get equal shares. Few large steps learn
-        less than many small ones, but many small ones take longer.
+        It lies between `FEWEST` and `MOST`; several processes share it equally, for which it may be
+        cut. Few large steps learn less than many small ones, but many small ones take longer.
         """
         eights = round(self.batching.steps_of_one(text, bptt=self.bptt) / STEPS / FEWEST)
         size = min(max(eights * FEWEST, FEWEST), MOST)

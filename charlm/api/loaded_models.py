@@ -184,7 +184,7 @@ class LoadedModel(StatefulModel):
         log10s = self.distribution(state)[0] / math.log(10)
         best = np.argsort(-log10s, kind="stable")[:k]
         likeliest = tuple(NextWord(self.words[i], float(log10s[i])) for i in best)
-        known = tuple((self._ids(words) != UNK).tolist())
+        known = tuple((self.ids_of(words) != UNK).tolist())
         return NextWords(str(self.path), tuple(words), known, likeliest)
 
     @checked_call

@@ -65,7 +65,7 @@ class AzureFormat(JsonFormat):
         """Times in the recording, out of ticks."""
         is_short = isinstance(hypothesis, dict) and SHORT[1] in hypothesis
         array, text, *ticks = SHORT_TIMES if is_short else BATCH_TIMES
-        for each in timed_objects(hypothesis, array, place=place, remedy=ASK):
-            start, duration = (score_in(each.get(name), f"{place}: {name!r}") for name in ticks)
+        for each in timed_objects(hypothesis, array, times=ticks, place=place, remedy=ASK):
+            start, duration = (score_in(each[name], f"{place}: {name!r}") for name in ticks)
             span = Span(start / TICKS, (start + duration) / TICKS)
             yield string(each.get(text), f"{place}: {text!r}"), span

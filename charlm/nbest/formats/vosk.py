@@ -46,7 +46,7 @@ class VoskFormat(JsonFormat):
 
     def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
         """Times from the start of what the recogniser was given, in seconds."""
-        remedy = "let the recogniser give them (SetWords)"
-        for each in timed_objects(hypothesis, "result", place=place, remedy=remedy):
-            times = (score_in(each.get(name), f"{place}: {name!r}") for name in ("start", "end"))
+        names, remedy = ("start", "end"), "let the recogniser give them (SetWords)"
+        for each in timed_objects(hypothesis, "result", times=names, place=place, remedy=remedy):
+            times = (score_in(each[name], f"{place}: {name!r}") for name in names)
             yield string(each.get("word"), f"{place}: 'word'"), Span(*times)

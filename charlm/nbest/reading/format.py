@@ -89,7 +89,7 @@ class Format(ABC):
             ConfigError: frames of a length that must be given.
             DataError: a hypothesis without times, or with those of other words.
         """
-        raise NotImplementedError(self.name)
+        raise NotImplementedError(self.name)  # asked only where times_in is not empty
 
     @abstractmethod
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:

@@ -262,7 +262,7 @@ class JsonFormat(Format):
 
     def timed(self, hypothesis: Json, place: str, *, frame_shift: float | None) -> Iterable[Timed]:
         """The pieces of a hypothesis with their times, as for `times`."""
-        raise NotImplementedError(self.name)
+        raise NotImplementedError(self.name)  # asked only where times_in is not empty
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """One piece per list; the text that was read after the last list comes last."""
@@ -296,16 +296,21 @@ class JsonFormat(Format):
         return hypothesis if score is None else {**hypothesis, FEATURE: score}
 
 
-def timed_objects(hypothesis: Json, name: str, *, place: str, remedy: str) -> list[JsonObject]:
-    """The objects of a hypothesis that hold the times of its words.
+def timed_objects(
+    hypothesis: Json, name: str, *, times: Sequence[str] = (), place: str, remedy: str
+) -> list[JsonObject]:
+    """The objects of a hypothesis that hold the times of its words, each with all of `times`.
 
     Raises:
-        DataError: no array of objects; the message ends with `remedy`.
+        DataError: no array of such objects; the message ends with `remedy`.
     """
     found = hypothesis.get(name) if isinstance(hypothesis, dict) else None
     objects = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-    if not objects:
-        raise DataError(f"{place}: found no times of words; expected them in {name!r}; {remedy}")
+    if not objects or any(each.get(key) is None for each in objects for key in times):
+        fields = f" as {' and '.join(map(repr, times))}" if times else ""
+        raise DataError(
+            f"{place}: found no times of words; expected them in {name!r}{fields}; {remedy}"
+        )
     return objects
 
 

@@ -48,7 +48,7 @@ class EspnetScorer(BatchScorerInterface):  # type: ignore[misc]  # ESPnet has no
         self.model = model
         marks = {eos, BLANK, START_WORD, END_WORD}
         self._words = [UNK_WORD if token in marks else token for token in tokens]
-        self._ids = model._ids(self._words)
+        self._ids = model.ids_of(self._words)
         pairs = zip(self._words, self._ids, strict=True)
         unknown = [word for word, number in pairs if number == UNK and word != UNK_WORD]
         if 2 * len(unknown) > len(tokens):

@@ -30,7 +30,7 @@ class _Words(LMState):  # type: ignore[misc]  # flashlight has no types
 
     @cached_property
     def state(self) -> State:
-        """The model's; it reads only words after which it is asked something, about a fifth."""
+        """The model's; it reads only words after which it is asked something."""
         if self._last is None:
             return self._before
         return self._before.model.step(self._before, [self._last]).state
@@ -50,7 +50,7 @@ class FlashlightLM(LM):  # type: ignore[misc]
         super().__init__()
         self.model = model
         self.words = words
-        self._ids = model._ids(words)
+        self._ids = model.ids_of(words)
         self._spelled = model.spelled(words, self._ids != UNK)
 
     def start(self, start_with_nothing: bool) -> _Words:

@@ -158,7 +158,7 @@ class StatefulModel:
                 `<unk>:form` of a known word; another model's state.
         """
         self._check(state, words)
-        ids = self._ids(words)
+        ids = self.ids_of(words)
         known = ids != UNK
         log_probs = self._log_probs(state, ids) + self.spelled(words, known)
         place, rows = state._at
@@ -237,7 +237,8 @@ class StatefulModel:
             place.log_probs_NV = self._steps.distribution(place.position)
         return place.log_probs_NV, place, rows
 
-    def _ids(self, words: Sequence[str]) -> Rows:
+    def ids_of(self, words: Sequence[str]) -> Rows:
+        """The ids of words, of `<unk>` for those outside the vocabulary."""
         if not self._word_ids:
             self._word_ids = {word: number for number, word in enumerate(self.words)}
         find = self._word_ids.get

@@ -17,7 +17,7 @@ from charlm.text.perplexity.perplexity import shown_ppl
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
     from charlm.scoring.evaluation.comparison.frequency_bands import Band
-    from charlm.scoring.evaluation.comparison.results import Group, System
+    from charlm.scoring.evaluation.comparison.results import Group, SeedFigures, Seeds, System
     from charlm.scoring.evaluation.evaluate_options import State
 
 DIFFERENCE = ("difference", "from", "to", "first-better")
@@ -30,7 +30,8 @@ def compare_kn(options: CompareKnOptions) -> Results:
     Estimates interpolated modified Kneser-Ney on train.txt in the vocabulary of each model, fits
     the weights of mixtures on valid.txt, and prints perplexities, their differences with intervals
     by paired bootstrap over sentences (--block: over several in a row), and both by how frequent
-    the predicted word is.
+    the predicted word is. Of models whose trainings differ in their seed alone it also prints the
+    mean and standard deviation, and the perplexity of all of them averaged.
 
     Without --model and --vocab, types seen once are <unk>, unless train.txt holds <unk> itself;
     `charlm ngram` keeps them all as words, so its perplexities differ.
@@ -66,6 +67,8 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
     # Kneser-Ney starts every sentence anew: alone it has the same figures in every state.
     states = options.states if has_models else options.states[:1]
     _print_systems(group, states=states)
+    for alone, mixed in zip(group.seeds[::2], group.seeds[1::2], strict=True):
+        _print_seeds(alone, mixed, baseline=group.systems[0].name)
     if has_models:
         output.write(
             f"\ndifference of ppl, first less second, with its 95 % interval: "
@@ -126,6 +129,28 @@ def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) 
         perplexity = figures.perplexity
         row += [shown_ppl(perplexity.ppl), shown_bits(perplexity.bits_per_character)]
     return row
+
+
+def _print_seeds(alone: "Seeds", mixed: "Seeds", *, baseline: str) -> None:
+    """The mean and spread of perplexities, of models and of their mixtures with the n-gram one."""
+    output.write(
+        f"\nppl of {len(alone.names)} trainings that differ in their seed alone: "
+        f"{', '.join(alone.names)}"
+    )
+    rows = [
+        [state, name, *_spread(figures)]
+        for found, name in ((alone, output.NOTHING), (mixed, baseline))
+        for state, figures in found.by_state.items()
+    ]
+    spread = ["mean", "deviation", "lowest", "highest", "averaged"]
+    output.table(rows, header=["state", "mixed-with", *spread], labels=2)
+    output.write("averaged: of the mean of their probabilities, word by word")
+
+
+def _spread(found: "SeedFigures") -> list[str]:
+    deviation = output.shown_number(found.deviation, ".2g")
+    ends = (found.lowest, found.highest, found.averaged)
+    return [shown_ppl(found.mean), deviation, *map(shown_ppl, ends)]
 
 
 def _print_pairs(group: "Group", *, states: "Sequence[State]") -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,6 +98,15 @@ def save(save_uniform: Callable[..., Path]) -> Save:
     return saved
 
 
+SEEDS = """
+ppl of 2 trainings that differ in their seed alone: first, twin
+state     mixed-with   mean  deviation  lowest  highest  averaged
+sentence  -           10.00          0   10.00    10.00     10.00
+sentence  KN-1         8.38          0    8.38     8.38      8.38
+averaged: of the mean of their probabilities, word by word
+"""
+
+
 def run_compare(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["compare-kn", *arguments])
 
@@ -142,6 +152,14 @@ def test_both_states_have_columns_of_their_own() -> None:
     assert "\nKN-1 starts every sentence anew, in either state\n" in result.stdout
     assert re.findall(r"^first +KN-1 +(\w+)", result.stdout, re.M) == ["carried", "sentence"]
     assert re.findall(r"^signature of (.*?): ", result.stdout, re.M) == ["KN-1", "first", "first"]
+
+
+def test_trainings_with_other_seeds_have_a_table(tmp_path: Path) -> None:
+    twin = Path(shutil.copytree("exp/first", tmp_path / "twin"))
+    info = json.loads((twin / "run.json").read_text())
+    (twin / "run.json").write_text(json.dumps(info | {"seed": info["seed"] + 1}))
+    result = run_compare(*WITH_MODEL, "--model", str(twin), "--state", "sentence")
+    assert SEEDS in result.stdout
 
 
 @pytest.mark.parametrize(

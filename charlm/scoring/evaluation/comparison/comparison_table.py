@@ -5,10 +5,11 @@ every sentence anew, so its figures are the same in both states.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,14 @@ from charlm.scoring.evaluation.comparison.frequency_bands import (
 )
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
-from charlm.scoring.evaluation.comparison.results import Group, Pair, System, SystemFigures
+from charlm.scoring.evaluation.comparison.results import (
+    Group,
+    Pair,
+    SeedFigures,
+    Seeds,
+    System,
+    SystemFigures,
+)
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.comparison.verdict import verdict
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
@@ -67,6 +75,7 @@ def compared_group(
         counts=contest.scores.counts,
         fallback_orders=baseline.info.fallback_orders,
         systems=tuple(entry.system for entry in entries),
+        seeds=tuple(contest.seeds(entries, members)),
         pairs=pairs,
         state=state,
         bands=frequency_bands(
@@ -138,6 +147,37 @@ class _Contest:
         )
         alone = _Entry(model, {state: each.log10s for state, each in scores.items()})
         return alone, _Entry(together, mixed)
+
+    def seeds(self, entries: Sequence[_Entry], members: "Sequence[Contender]") -> Iterator[Seeds]:
+        """The runs whose trainings differ in their seed alone, then their mixtures.
+
+        Of several runs with one seed only the first is taken: copies would make the others look
+        more alike than they are.
+        """
+        by_recipe: dict[str, dict[int, int]] = {}
+        for number, member in enumerate(members):
+            by_recipe.setdefault(member.recipe, {}).setdefault(member.seed, 2 * number + 1)
+        for by_seed in by_recipe.values():
+            if len(by_seed) > 1:
+                for is_mixture in (0, 1):
+                    yield self._seeds([entries[n + is_mixture] for n in by_seed.values()])
+
+    def _seeds(self, entries: Sequence[_Entry]) -> Seeds:
+        found = {}
+        for state in self.options.states:
+            log10s_KN = np.stack([entry.log10s[state] for entry in entries])
+            together = mixed_log10(log10s_KN, [1 / len(entries)] * len(entries))
+            ppls = [entry.system.by_state[state].perplexity.ppl for entry in entries]
+            finite = [ppl for ppl in ppls if ppl is not None]
+            is_finite = len(finite) == len(ppls)
+            found[state] = SeedFigures(
+                mean=mean(finite) if is_finite else None,
+                deviation=stdev(finite) if is_finite else None,
+                lowest=min(finite, default=None),
+                highest=max(finite) if is_finite else None,
+                averaged=self.scores.perplexity_of(together).ppl,
+            )
+        return Seeds(tuple(entry.system.name for entry in entries), found)
 
     def _scores(self, contender: "Contender", split: Split, state: State) -> Scores:
         from charlm.scoring.evaluation.comparison.runs import scores_of

@@ -70,6 +70,34 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class SeedFigures:
+    """How a figure varies between trainings that differ in their seed alone.
+
+    Numbers are None where a perplexity is too large for a floating-point number.
+    """
+
+    mean: float | None
+    deviation: float | None  # the standard deviation, from n − 1
+    lowest: float | None
+    highest: float | None
+    averaged: float | None  # the perplexity of the mean of their probabilities, word by word
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Systems whose trainings differ in their seed alone, by name, and their figures."""
+
+    names: tuple[str, ...]
+    by_state: Mapping[State, SeedFigures]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "systems": list(self.names),
+            **{state: asdict(figures) for state, figures in self.by_state.items()},
+        }
+
+
+@dataclass(frozen=True)
 class Group:
     """Models with the same words, and the n-gram model over these words."""
 
@@ -79,6 +107,7 @@ class Group:
     counts: Counts  # of the text
     fallback_orders: tuple[int, ...]  # orders of n-grams for which fixed discounts were used
     systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
+    seeds: tuple[Seeds, ...]  # of models, each followed by that of their mixtures
     pairs: tuple[Pair, ...]
     state: State  # of the bands: that in which the first model was trained, if it was asked for
     bands: tuple[Band, ...]
@@ -128,6 +157,7 @@ class Group:
             "oov_share": share(counts.n_oov, counts.n_words),
             "fallback_orders": list(self.fallback_orders),
             "systems": [system.to_dict() for system in self.systems],
+            "seeds": [each.to_dict() for each in self.seeds],
             "differences": [pair.to_dict() for pair in self.pairs],
             "state_of_bands": self.state,
             "bands": bands,

@@ -3,6 +3,7 @@
 Every run is opened once before anything is scored, so that a damaged run wastes no time.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import realpath
@@ -33,6 +34,8 @@ class Contender:
     n_train_tokens: int | None  # tokens of that text that it read, with </s>, if recorded
     learned_single_sentences: bool  # else the state was carried across sentences
     is_validated_by_sentence: bool  # in training
+    seed: int
+    recipe: str  # equal for runs whose trainings differ in their seed alone
 
 
 def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, ...]:
@@ -54,6 +57,7 @@ def _contender(path: Path, name: str) -> Contender:
     run = load_run(path)
     trained_on = run.info.corpus.get("train")
     found = trained_on if isinstance(trained_on, dict) else {}
+    texts = {name: value for name, value in run.info.corpus.items() if name != "name"}
     sha256, n_tokens = found.get("sha256"), found.get("n_tokens")
     return Contender(
         path=path,
@@ -65,6 +69,8 @@ def _contender(path: Path, name: str) -> Contender:
         n_train_tokens=n_tokens if isinstance(n_tokens, int) else None,
         learned_single_sentences=run.learned_single_sentences,
         is_validated_by_sentence=is_by_sentence(run.settings),
+        seed=run.info.seed,
+        recipe=json.dumps([run.settings, texts, run.info.init], sort_keys=True),
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -260,3 +261,46 @@ def test_a_run_that_read_other_words_than_the_baseline_is_our_own_mistake(
     monkeypatch.setattr(perplexity, "UNK", 5)
     with pytest.raises(ValueError, match="read other words than the n-gram model"):
         compared(letters, uniform)
+
+
+@pytest.fixture(scope="module")
+def seeds(
+    corpus_dir: Path, tiny_sizes: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder of trainings 1, 2 and 3 with these seeds, and `longer` with seed 2."""
+    folder = tmp_path_factory.mktemp("seeds")
+    options: dict[str, Any] = {"arch": "char-small", "device": "cpu", "threads": 1}
+    overrides = [*tiny_sizes, "recipe.initialisation.range=1"]
+    for name, seed, epochs in [("1", 1, 1), ("2", 2, 1), ("3", 3, 1), ("longer", 2, 2)]:
+        out = folder / name
+        train(data=corpus_dir, out=out, seed=seed, epochs=epochs, overrides=overrides, **options)
+    return folder
+
+
+def test_trainings_that_differ_in_their_seed_alone_have_a_mean_and_a_deviation(
+    corpus_dir: Path, seeds: Path, compared: Compare
+) -> None:
+    runs = [seeds / name for name in ("1", "longer", "2", "3")]
+    result = compared(corpus_dir, *runs, order=2, state="sentence")
+    alone, mixed = result.only_group.seeds
+    assert alone.names == ("1", "2", "3")
+    assert mixed.names == ("1+KN-2", "2+KN-2", "3+KN-2")
+    for found in (alone, mixed):
+        ppls = [result.ppl(name) for name in found.names]
+        figures = found.by_state["sentence"]
+        assert len(set(ppls)) == 3
+        assert figures.mean == pytest.approx(sum(ppls) / 3)
+        assert figures.deviation == pytest.approx(statistics.stdev(ppls))
+        assert (figures.lowest, figures.highest) == (min(ppls), max(ppls))
+    columns = zip(*(heard(seeds / n, corpus_dir, "test", "sentence") for n in "123"), strict=True)
+    logs = [math.log(sum(10**log10 for log10 in column) / 3) for column in columns]
+    averaged = alone.by_state["sentence"].averaged
+    assert averaged == pytest.approx(math.exp(-math.fsum(logs) / len(logs)))
+    assert averaged < alone.by_state["sentence"].mean
+
+
+def test_copies_and_lone_trainings_have_no_deviation(
+    corpus_dir: Path, seeds: Path, compared: Compare
+) -> None:
+    copy = shutil.copytree(seeds / "1", seeds / "copy", dirs_exist_ok=True)
+    assert compared(corpus_dir, seeds / "1", copy, seeds / "longer").only_group.seeds == ()

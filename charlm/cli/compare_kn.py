@@ -148,9 +148,10 @@ def _print_seeds(alone: "Seeds", mixed: "Seeds", *, baseline: str) -> None:
 
 
 def _spread(found: "SeedFigures") -> list[str]:
-    deviation = output.shown_number(found.deviation, ".2g")
-    ends = (found.lowest, found.highest, found.averaged)
-    return [shown_ppl(found.mean), deviation, *map(shown_ppl, ends)]
+    return [
+        shown_ppl(ppl)
+        for ppl in (found.mean, found.deviation, found.lowest, found.highest, found.averaged)
+    ]
 
 
 def _print_pairs(group: "Group", *, states: "Sequence[State]") -> None:

@@ -101,8 +101,8 @@ def save(save_uniform: Callable[..., Path]) -> Save:
 SEEDS = """
 ppl of 2 trainings that differ in their seed alone: first, twin
 state     mixed-with   mean  deviation  lowest  highest  averaged
-sentence  -           10.00          0   10.00    10.00     10.00
-sentence  KN-1         8.38          0    8.38     8.38      8.38
+sentence  -           10.00       0.00   10.00    10.00     10.00
+sentence  KN-1         8.38       0.00    8.38     8.38      8.38
 averaged: of the mean of their probabilities, word by word
 """
 

@@ -129,6 +129,11 @@ class Recipe:
     def check(self, output: Output) -> None:
         """Raise ConfigError if an output cannot be trained or stored as this recipe says."""
         self.criterion.check(output)
+        if LEFT_TO_TEXT["input_noise"] < self.input_noise < 0:
+            raise ConfigError(
+                f"option 'input_noise' of recipe: {self.input_noise:g}; expected 0 to 0.999, or "
+                "-1, which leaves it to the length of the text"
+            )
         if self.past_decode_penalty and not output.vector_dim:
             raise ConfigError(
                 "option 'past_decode_penalty' of recipe: the output has no single table of word "

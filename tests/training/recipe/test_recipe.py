@@ -1,5 +1,7 @@
 """Recipes: what they accept, and their defaults."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,6 +126,18 @@ def test_noise_that_is_left_to_the_text_is_for_little_of_it(n_tokens: int, noise
     text = EncodedText(np.zeros(n_tokens, np.int32), (), n_sentences=1, sha256="")
     built, _ = build_recipe({"input_noise": -1})
     assert built.input_noise_for(text) == noise
+
+
+def test_a_negative_share_of_noise_is_the_text_s_or_none(
+    train_toy: Callable[..., object], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        train_toy(overrides=["recipe.input_noise=-0.5"])
+    assert str(caught.value) == (
+        "option 'input_noise' of recipe: -0.5; expected 0 to 0.999, or -1, which leaves it to the "
+        "length of the text"
+    )
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("kind", ["cross-entropy", "self-normalised", "nce", "sampled-softmax"])

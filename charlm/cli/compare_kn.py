@@ -17,7 +17,12 @@ from charlm.text.perplexity.perplexity import shown_ppl
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
     from charlm.scoring.evaluation.comparison.frequency_bands import Band
-    from charlm.scoring.evaluation.comparison.results import Group, SeedFigures, Seeds, System
+    from charlm.scoring.evaluation.comparison.results import (
+        Group,
+        MeanDifference,
+        SeedFigures,
+        System,
+    )
     from charlm.scoring.evaluation.evaluate_options import State
 
 DIFFERENCE = ("difference", "from", "to", "first-better")
@@ -30,8 +35,9 @@ def compare_kn(options: CompareKnOptions) -> Results:
     Estimates interpolated modified Kneser-Ney on train.txt in the vocabulary of each model, fits
     the weights of mixtures on valid.txt, and prints perplexities, their differences with intervals
     by paired bootstrap over sentences (--block: over several in a row), and both by how frequent
-    the predicted word is. Of models whose trainings differ in their seed alone it also prints the
-    mean and standard deviation, and the perplexity of all of them averaged.
+    the predicted word is. Trainings that differ in their seed alone have a mean, a standard
+    deviation and the perplexity of all of them averaged; several such groups are compared by
+    Welch's t test.
 
     Without --model and --vocab, types seen once are <unk>, unless train.txt holds <unk> itself;
     `charlm ngram` keeps them all as words, so its perplexities differ.
@@ -67,8 +73,7 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
     # Kneser-Ney starts every sentence anew: alone it has the same figures in every state.
     states = options.states if has_models else options.states[:1]
     _print_systems(group, states=states)
-    for alone, mixed in zip(group.seeds[::2], group.seeds[1::2], strict=True):
-        _print_seeds(alone, mixed, baseline=group.systems[0].name)
+    _print_seeds(group)
     if has_models:
         output.write(
             f"\ndifference of ppl, first less second, with its 95 % interval: "
@@ -131,20 +136,40 @@ def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) 
     return row
 
 
-def _print_seeds(alone: "Seeds", mixed: "Seeds", *, baseline: str) -> None:
-    """The mean and spread of perplexities, of models and of their mixtures with the n-gram one."""
-    output.write(
-        f"\nppl of {len(alone.names)} trainings that differ in their seed alone: "
-        f"{', '.join(alone.names)}"
-    )
-    rows = [
-        [state, name, *_spread(figures)]
-        for found, name in ((alone, output.NOTHING), (mixed, baseline))
-        for state, figures in found.by_state.items()
+def _print_seeds(group: "Group") -> None:
+    """Means and spreads of trainings that differ in their seed alone, if there are some."""
+    baseline = group.systems[0].name
+    for alone, mixed in zip(group.seeds, group.mixed_seeds, strict=True):
+        output.write(
+            f"\nppl of {len(alone.names)} trainings that differ in their seed alone: "
+            f"{', '.join(alone.names)}"
+        )
+        rows = [
+            [state, name, *_spread(figures)]
+            for found, name in ((alone, output.NOTHING), (mixed, baseline))
+            for state, figures in found.by_state.items()
+        ]
+        spread = ["mean", "deviation", "lowest", "highest", "averaged"]
+        output.table(rows, header=["state", "mixed-with", *spread], labels=2)
+        output.write("averaged: of the mean of their probabilities, word by word")
+    differences = [
+        [first.label, second.label, state, *_mean_difference(found)]
+        for first, second, by_state in group.seed_differences()
+        for state, found in by_state.items()
     ]
-    spread = ["mean", "deviation", "lowest", "highest", "averaged"]
-    output.table(rows, header=["state", "mixed-with", *spread], labels=2)
-    output.write("averaged: of the mean of their probabilities, word by word")
+    if differences:
+        output.write(
+            "\ndifference of mean ppl, first less second, with its 95 % interval over seeds "
+            "(Welch's t test)"
+        )
+        header = ["first", "second", "state", *DIFFERENCE[:3], "p"]
+        output.table(differences, header=header, labels=3)
+
+
+def _mean_difference(found: "MeanDifference | None") -> list[str]:
+    if found is None:
+        return ["undefined"] * 3 + [output.NOTHING]
+    return [*shown_interval(found), output.shown_number(found.p, ".2g")]
 
 
 def _spread(found: "SeedFigures") -> list[str]:

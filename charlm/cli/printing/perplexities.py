@@ -17,6 +17,7 @@ from charlm.text.perplexity.perplexity import MANY, MOST_DECIMALS, shown_ppl
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
+    from charlm.scoring.evaluation.comparison.results import MeanDifference
     from charlm.text.perplexity.perplexity import Evaluation, Perplexity, ScoredSentence
     from charlm.text.perplexity.spelled_words import Spelling
 
@@ -213,7 +214,7 @@ def _spelled(spelling: "Spelling", *, obstacle: str | None) -> str:
     )
 
 
-def shown_interval(difference: "Difference") -> list[str]:
+def shown_interval(difference: "Difference | MeanDifference") -> list[str]:
     """The difference and its ends, with two significant digits each, also of the width."""
     ppl, low, high = difference.ppl, difference.low, difference.high
     if ppl is None or low is None or high is None or max(map(abs, (ppl, low, high))) >= MANY:

@@ -27,7 +27,8 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
     Without a run, Kneser–Ney is measured alone. Its words are those of the file or run `vocab`, or
     else those that `charlm vocab` would list: unless the text holds `<unk>` itself, types seen once
     become `<unk>`. `ngram_baseline` keeps all types, so its perplexities are not comparable with
-    these. The weights of mixtures are fitted on valid.txt.
+    these. The weights of mixtures are fitted on valid.txt. `seeds` of a group of runs has the means
+    over trainings that differ in their seed alone.
 
     >>> found = charlm.compare_kn(data="corpus", model="exp/first", order=3)
     >>> [system.name for system in found.groups[0].systems]

@@ -75,7 +75,8 @@ def compared_group(
         counts=contest.scores.counts,
         fallback_orders=baseline.info.fallback_orders,
         systems=tuple(entry.system for entry in entries),
-        seeds=tuple(contest.seeds(entries, members)),
+        seeds=tuple(contest.seeds(entries[1::2], members)),
+        mixed_seeds=tuple(contest.seeds(entries[2::2], members)),
         pairs=pairs,
         state=state,
         bands=frequency_bands(
@@ -149,18 +150,17 @@ class _Contest:
         return alone, _Entry(together, mixed)
 
     def seeds(self, entries: Sequence[_Entry], members: "Sequence[Contender]") -> Iterator[Seeds]:
-        """The runs whose trainings differ in their seed alone, then their mixtures.
+        """Entries whose members' trainings differ in their seed alone.
 
         Of several runs with one seed only the first is taken: copies would make the others look
         more alike than they are.
         """
         by_recipe: dict[str, dict[int, int]] = {}
         for number, member in enumerate(members):
-            by_recipe.setdefault(member.recipe, {}).setdefault(member.seed, 2 * number + 1)
+            by_recipe.setdefault(member.recipe, {}).setdefault(member.seed, number)
         for by_seed in by_recipe.values():
             if len(by_seed) > 1:
-                for is_mixture in (0, 1):
-                    yield self._seeds([entries[n + is_mixture] for n in by_seed.values()])
+                yield self._seeds([entries[number] for number in by_seed.values()])
 
     def _seeds(self, entries: Sequence[_Entry]) -> Seeds:
         found = {}

@@ -4,8 +4,11 @@ Perplexities can be compared only within a group, whose systems predict the same
 text.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Self
 
 from charlm.interface.short_repr import ShortRepr
 from charlm.ngram.source import parse_pruning
@@ -84,11 +87,47 @@ class SeedFigures:
 
 
 @dataclass(frozen=True)
+class MeanDifference:
+    """A difference of two means over seeds, with its 95 % interval by Welch's t test.
+
+    The interval tells what other seeds would change; the text and its sentences are given.
+    """
+
+    ppl: float  # first minus second
+    low: float
+    high: float
+    p: float | None  # None: neither varies
+
+
+@dataclass(frozen=True)
 class Seeds:
     """Systems whose trainings differ in their seed alone, by name, and their figures."""
 
     names: tuple[str, ...]
     by_state: Mapping[State, SeedFigures]
+
+    @property
+    def label(self) -> str:
+        """One field of a table that stands for all of them."""
+        return f"{self.names[0]}…"
+
+    def less(self, other: Self, state: State) -> MeanDifference | None:
+        """The mean less that of the others; None if a perplexity is too large for a float."""
+        from scipy.stats import t  # loaded where it is used: it takes a second
+
+        groups = [(each.by_state[state], len(each.names)) for each in (self, other)]
+        means = [found.mean for found, _ in groups if found.mean is not None]
+        squares = [(found.deviation or 0.0) ** 2 / n for found, n in groups]  # of each mean's error
+        if len(means) < 2:
+            return None
+        ppl, square = means[0] - means[1], sum(squares)
+        if not square:
+            return MeanDifference(ppl, ppl, ppl, None)
+        freedom = square**2 / sum(s**2 / (n - 1) for s, (_, n) in zip(squares, groups, strict=True))
+        error = math.sqrt(square)
+        width = float(t.ppf(0.975, freedom)) * error
+        p = 2 * float(t.sf(abs(ppl) / error, freedom))
+        return MeanDifference(ppl, ppl - width, ppl + width, p)
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -107,7 +146,8 @@ class Group:
     counts: Counts  # of the text
     fallback_orders: tuple[int, ...]  # orders of n-grams for which fixed discounts were used
     systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
-    seeds: tuple[Seeds, ...]  # of models, each followed by that of their mixtures
+    seeds: tuple[Seeds, ...]  # of models
+    mixed_seeds: tuple[Seeds, ...]  # of the same models' mixtures
     pairs: tuple[Pair, ...]
     state: State  # of the bands: that in which the first model was trained, if it was asked for
     bands: tuple[Band, ...]
@@ -127,6 +167,13 @@ class Group:
         }
         two = set(sorted(log10_probs, key=lambda name: -log10_probs[name])[:2])
         return next((pair for pair in self.pairs if {pair.first, pair.second} == two), None)
+
+    def seed_differences(
+        self,
+    ) -> Iterator[tuple[Seeds, Seeds, Mapping[State, MeanDifference | None]]]:
+        """Each two groups of trainings, and the differences of their means."""
+        for first, second in combinations(self.seeds, 2):
+            yield first, second, {state: first.less(second, state) for state in first.by_state}
 
     @property
     def n_words(self) -> int:
@@ -157,7 +204,12 @@ class Group:
             "oov_share": share(counts.n_oov, counts.n_words),
             "fallback_orders": list(self.fallback_orders),
             "systems": [system.to_dict() for system in self.systems],
-            "seeds": [each.to_dict() for each in self.seeds],
+            "seeds": [each.to_dict() for each in (*self.seeds, *self.mixed_seeds)],
+            "differences_of_seeds": [
+                {"first": first.names, "second": second.names}
+                | {state: found and asdict(found) for state, found in by_state.items()}
+                for first, second, by_state in self.seed_differences()
+            ],
             "differences": [pair.to_dict() for pair in self.pairs],
             "state_of_bands": self.state,
             "bands": bands,

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import ttest_ind
 
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
+from charlm.scoring.evaluation.comparison.results import MeanDifference, SeedFigures, Seeds
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.text.perplexity import perplexity
 from charlm.text.perplexity.perplexity import ScoredSentence
@@ -267,11 +269,11 @@ def test_a_run_that_read_other_words_than_the_baseline_is_our_own_mistake(
 def seeds(
     corpus_dir: Path, tiny_sizes: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A folder of trainings 1, 2 and 3 with these seeds, and `longer` with seed 2."""
+    """A folder of trainings 1, 2 and 3 with these seeds, and of two longer ones."""
     folder = tmp_path_factory.mktemp("seeds")
     options: dict[str, Any] = {"arch": "char-small", "device": "cpu", "threads": 1}
     overrides = [*tiny_sizes, "recipe.initialisation.range=1"]
-    for name, seed, epochs in [("1", 1, 1), ("2", 2, 1), ("3", 3, 1), ("longer", 2, 2)]:
+    for name, seed, epochs in [("1", 1, 1), ("2", 2, 1), ("3", 3, 1), ("4", 4, 2), ("5", 5, 2)]:
         out = folder / name
         train(data=corpus_dir, out=out, seed=seed, epochs=epochs, overrides=overrides, **options)
     return folder
@@ -280,9 +282,9 @@ def seeds(
 def test_trainings_that_differ_in_their_seed_alone_have_a_mean_and_a_deviation(
     corpus_dir: Path, seeds: Path, compared: Compare
 ) -> None:
-    runs = [seeds / name for name in ("1", "longer", "2", "3")]
+    runs = [seeds / name for name in ("1", "4", "2", "3")]
     result = compared(corpus_dir, *runs, order=2, state="sentence")
-    alone, mixed = result.only_group.seeds
+    (alone,), (mixed,) = result.only_group.seeds, result.only_group.mixed_seeds
     assert alone.names == ("1", "2", "3")
     assert mixed.names == ("1+KN-2", "2+KN-2", "3+KN-2")
     for found in (alone, mixed):
@@ -303,4 +305,28 @@ def test_copies_and_lone_trainings_have_no_deviation(
     corpus_dir: Path, seeds: Path, compared: Compare
 ) -> None:
     copy = shutil.copytree(seeds / "1", seeds / "copy", dirs_exist_ok=True)
-    assert compared(corpus_dir, seeds / "1", copy, seeds / "longer").only_group.seeds == ()
+    assert compared(corpus_dir, seeds / "1", copy, seeds / "4").only_group.seeds == ()
+
+
+def test_two_groups_of_trainings_differ_as_welch_s_test_says(
+    corpus_dir: Path, seeds: Path, compared: Compare
+) -> None:
+    result = compared(corpus_dir, *(seeds / name for name in "12345"), order=2)
+    ((first, second, by_state),) = result.only_group.seed_differences()
+    assert (first.names, second.names) == (("1", "2", "3"), ("4", "5"))
+    for state in ("carried", "sentence"):
+        ppls = [[result.ppl(name, state) for name in each.names] for each in (first, second)]
+        test = ttest_ind(*ppls, equal_var=False)
+        found = by_state[state]
+        assert found.ppl == pytest.approx(statistics.mean(ppls[0]) - statistics.mean(ppls[1]))
+        assert (found.low, found.high) == pytest.approx(tuple(test.confidence_interval()))
+        assert found.p == pytest.approx(test.pvalue)
+
+
+def test_means_that_do_not_vary_differ_exactly_and_those_out_of_range_not_at_all() -> None:
+    two, three = (
+        Seeds(("a", "b"), {"carried": SeedFigures(ppl, 0.0, ppl, ppl, ppl)}) for ppl in (2.0, 3.0)
+    )
+    assert two.less(three, "carried") == MeanDifference(-1.0, -1.0, -1.0, None)
+    huge = Seeds(("a", "b"), {"carried": SeedFigures(None, None, 1e300, None, None)})
+    assert two.less(huge, "carried") is None

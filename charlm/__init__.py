@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from charlm.insight.info import info as info
     from charlm.insight.report.report import report as report
     from charlm.insight.vectors.neighbours import neighbours as neighbours
+    from charlm.nbest.combination.combine import combine as combine
     from charlm.nbest.scorers import FunctionScorer as FunctionScorer
     from charlm.ngram.baseline import ngram_baseline as ngram_baseline
     from charlm.scoring.evaluation.comparison.across import table as table
@@ -52,6 +53,7 @@ _HOMES = {
     "SentenceScore": "charlm.api.loaded_models",
     "TrainingError": "charlm.errors",
     "__version__": "charlm.version",
+    "combine": "charlm.nbest.combination.combine",
     "compare_kn": "charlm.scoring.evaluation.comparison.compare_kn",
     "evaluate": "charlm.scoring.evaluation.evaluate",
     "export": "charlm.scoring.export.export",

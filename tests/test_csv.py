@@ -13,7 +13,7 @@ from charlm.errors import DataError
 from charlm.insight.vectors.measures.noisy_words import text_normalisation
 from charlm.insight.vectors.measures.similarity import word_similarity
 from charlm.model.outputs.class_files import read_classes
-from charlm.nbest.unknown_words import unknown_words
+from charlm.nbest.references.unknown_words import unknown_words
 from charlm.text.io.table_lines import CUT_IDS, refuse_tables
 from charlm.text.vocabulary.vocabulary import inventory_of
 

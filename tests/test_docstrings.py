@@ -26,6 +26,14 @@ FILES = {
     "lists.tsv": "id\ttext\tam\nu1\tthe cat\t-3\nu1\tthe cats\t-2\nu2\ta dog\t-1\nu2\tdogs\t-2\n",
     "refs.txt": "u1 the cat\nu2 a dog\n",
     "pairs.tsv": "sentence_good\tsentence_bad\nthe cat sat\tcat the sat\na dog sat\tdog a sat\n",
+    "a.jsonl": (
+        '{"id": "u", "hyps": [{"text": "x y"}, {"text": "x"}]}\n'
+        '{"id": "v", "hyps": [{"text": "z"}]}\n'
+    ),
+    "b.jsonl": (
+        '{"id": "u", "hyps": [{"text": "x y"}]}\n'
+        '{"id": "v", "hyps": [{"text": "z"}, {"text": "w"}]}\n'
+    ),
     "raw.txt": "The cat sat on the mat\n" * 10,
 }
 METHODS = [

@@ -56,6 +56,7 @@ ROOMS = {  # in the order in which data goes through them
     "ngram": ("files", "reshaping"),
     "nbest": (
         *("reading", "formats", "lattices", "references", "ranking", "output", "metrics", "tuning"),
+        "combination",
     ),
     "scoring": ("likelihood", "adaptation", "evaluation", "rescoring", "decoding", "export"),
     "training": ("recipe", "loop", "planning"),

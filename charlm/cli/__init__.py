@@ -27,7 +27,7 @@ HEADINGS = {
     "Text": ("prep", "vocab"),
     "Train": ("train",),
     "Measure": ("eval", "surprisal", "ngram", "mix", "compare-kn", "table"),
-    "Use": ("score", "tune", "serve", "sample", "next"),
+    "Use": ("score", "tune", "combine", "serve", "sample", "next"),
     "Look": ("nn", "info", "report"),
     "More": ("export", "bench"),
 }

@@ -17,7 +17,7 @@ from charlm.text.io.paths import require_there
 from charlm.text.vocabulary.vocab_options import VocabOptions
 
 if TYPE_CHECKING:
-    from charlm.nbest.unknown_words import UnknownWords
+    from charlm.nbest.references.unknown_words import UnknownWords
     from charlm.text.vocabulary.build_vocabulary import VocabularyResult
 
 
@@ -49,7 +49,7 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     charlm vocab --data corpus --words lang/words.txt --out vocab.json
     charlm vocab --data corpus --against hyps.txt --against refs.txt
     """
-    from charlm.nbest.unknown_words import unknown_words
+    from charlm.nbest.references.unknown_words import unknown_words
     from charlm.text.vocabulary.build_vocabulary import vocab as build
 
     for name in ("morphs", "min_char_count", "max_word_length"):

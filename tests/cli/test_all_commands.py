@@ -42,6 +42,7 @@ RENAMED = {
 OWN = {
     "score": {"scorer", "format", "out"},
     "tune": {"scorer", "format"},
+    "combine": {"out"},
     "serve": {"scorer"},
     "report": {"open"},  # opens a browser
     # Pairs have their own function, whose result has their rows.

@@ -9,8 +9,8 @@ import pytest
 import charlm
 from charlm.interface import so_far
 from charlm.interface.so_far import with_progress
+from charlm.nbest.references.unknown_words import unknown_words
 from charlm.nbest.scorers import NgramScorer
-from charlm.nbest.unknown_words import unknown_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.scoring.evaluation.surprisal import token_bits, word_surprisal
 from charlm.scoring.rescoring import score

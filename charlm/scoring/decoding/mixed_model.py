@@ -12,8 +12,8 @@ import numpy as np
 
 from charlm.errors import ConfigError
 from charlm.interface.arguments import checked_call
+from charlm.nbest.ranking.shares import parsed_shares
 from charlm.scoring.decoding.states import Floats, Rows, StatefulModel, Steps
-from charlm.scoring.evaluation.mix_options import parsed_weights
 
 Positions = tuple[Any, ...]
 
@@ -30,7 +30,7 @@ class MixedModel(StatefulModel):
         """
         if not models:
             raise ConfigError("models: found none; expected one or more")
-        shares = parsed_weights(weights, n_streams=len(models), option="weights")
+        shares = parsed_shares(weights, n_streams=len(models), option="weights")
         first = models[0]
         for number, other in enumerate(models[1:], 2):
             lacking = set(first.words) ^ set(other.words)

@@ -15,6 +15,7 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import beyond_cpu, keywords, require_one_stdin
 from charlm.interface.short_repr import ShortRepr
+from charlm.nbest.ranking.shares import parsed_shares
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.ngram.files.kenlm_binary import require_arpa_name
@@ -25,7 +26,7 @@ from charlm.ngram.word_ids import WordIds, text_in
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency_bands
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
-from charlm.scoring.evaluation.mix_options import MixOptions, parsed_weights
+from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.scoring.evaluation.token_scores import (
     Kind,
     kind_of,
@@ -142,7 +143,7 @@ def mix(options: MixOptions) -> Mixture:
         raise ConfigError("mix: found fewer than two streams; expected two or more; name another")
     weights = options.weights
     n_streams = len(options.all_streams)
-    given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
+    given = None if weights is None else parsed_shares(weights, n_streams=n_streams)
     require_place(options.out, option="--out")
     kinds = [kind_of(stream) for stream in options.all_streams]
     _require_arpas(options, kinds)

@@ -5,14 +5,10 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.errors import ConfigError
 from charlm.interface.options import Device, Encoding, OnStage, Opt, Threads, several
 from charlm.scoring.evaluation.evaluate_options import State
-from charlm.text.io.lines import number_in
 
 SplitName = Literal["train", "valid", "test"]
-
-SUM_TOLERANCE = 1e-3  # for weights rounded by hand: three times .333 count as one
 
 
 @dataclass(frozen=True)
@@ -102,28 +98,3 @@ class MixOptions:
     def all_streams(self) -> list[str | Path]:
         """All streams, the new ones last."""
         return [*self.streams, *several(self.add)]
-
-
-def parsed_weights(
-    weights: str | Sequence[float], *, n_streams: int, option: str = "--weights"
-) -> list[float]:
-    """The weights given by `option`, as numbers with sum 1.
-
-    Raises:
-        ConfigError: weights that do not sum to 1, or not one for each stream.
-    """
-    fields = weights.split(",") if isinstance(weights, str) else [str(each) for each in weights]
-    shown = ",".join(fields)
-    numbers = [number_in(field) for field in fields]
-    if any(number != number for number in numbers):  # NaN
-        raise ConfigError(f"{option} {shown}: expected numbers with commas, as 0.6,0.4")
-    if len(numbers) != n_streams:
-        raise ConfigError(
-            f"{option} {shown}: {len(numbers)} for {n_streams} to be mixed; expected one for each"
-        )
-    total = sum(numbers)
-    if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):
-        raise ConfigError(
-            f"{option} {shown}: sum {total:g}; expected numbers of 0 or above that sum to 1"
-        )
-    return [number / total for number in numbers]

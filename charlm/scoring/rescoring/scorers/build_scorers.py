@@ -16,6 +16,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.interface.options import require_cpu
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
+from charlm.nbest.ranking.shares import parsed_shares
 from charlm.nbest.ranking.weights import Origin, load_weights
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import MixedScorer, NgramScorer, SameWords
@@ -25,7 +26,6 @@ from charlm.run.folder import learned_unnormalised, load_info
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.runtime import pick_device, pick_precision
 from charlm.scoring.evaluation.em_weights import em_weights
-from charlm.scoring.evaluation.mix_options import parsed_weights
 from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.exported import ExportedScorer
@@ -188,7 +188,7 @@ def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
         )
     shares = [*mixture.values()]
     said = f"{options.weights}: mixture"
-    return replace(options, mix_weights=parsed_weights(shares, n_streams=len(shares), option=said))
+    return replace(options, mix_weights=parsed_shares(shares, n_streams=len(shares), option=said))
 
 
 def _is_mixture(options: RescoringOptions) -> bool:
@@ -413,7 +413,7 @@ def _mixture(
 ) -> list[float]:
     """Weights of a mixture of all models; empty if each model is a feature."""
     if options.mix_weights is not None:
-        return parsed_weights(options.mix_weights, n_streams=len(parts), option="--mix-weights")
+        return parsed_shares(options.mix_weights, n_streams=len(parts), option="--mix-weights")
     if options.mix is None:
         return []
     rules = replace(TEXT, encoding=options.encoding)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.unknown_words import unknown_words
+from charlm.nbest.references.unknown_words import unknown_words
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.corpus.normalisation.spelling_rules import RULES, Remedy, explained
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of

@@ -1,0 +1,1 @@
+"""Lists of several systems put together."""

@@ -1,4 +1,4 @@
-"""`charlm train --list`: figures as on the recipe's page, settings as in a run."""
+"""`charlm train --list`: figures as on the recipe's pages, settings as in a run."""
 
 import json
 import re
@@ -17,7 +17,8 @@ from charlm.settings import Meaning, Settings, merged, options_of, parse_overrid
 from charlm.training.planning.preset_settings import PARTS, all_settings
 from charlm.training.recipe.recipe import FAMILIES, Recipe
 
-PAGE = (Path(__file__).resolve().parents[1] / "recipes" / "ptb" / "README.md").read_text()
+PTB = Path(__file__).resolve().parents[1] / "recipes" / "ptb"
+ALL_PRESETS = (PTB / "all-presets.md").read_text()
 MEASURED, PUBLISHED, TIME = "test, state carried", "published", "time"
 SENTENCE = "test, by sentence"
 
@@ -39,11 +40,11 @@ def tables(text: str) -> list[list[dict[str, str]]]:
 
 
 def results() -> dict[str, list[dict[str, str]]]:
-    """What the page has measured of each preset; `the same ...` is the preset of the row above."""
-    section = PAGE.split("\n## Results\n")[1].split("\n## ")[0]
+    """What the pages measured of each preset; `the same ...` is the preset of the row above."""
+    pages = [(PTB / name).read_text() for name in ("README.md", "papers-claims.md")]
     rows: dict[str, list[dict[str, str]]] = {}
     name = ""
-    for row in (row for table in tables(section) for row in table if "preset" in row):
+    for row in (row for table in tables("\n".join(pages)) for row in table if "preset" in row):
         first = re.match(r"[a-z0-9-]+", row["preset"])
         if first is not None and first[0] in PRESETS and "mixed" not in row["preset"]:
             name = first[0]
@@ -60,13 +61,13 @@ def number(cell: str) -> float | None:
     return float(cell) if cell else None
 
 
-def test_the_page_and_the_list_have_measured_the_same_presets() -> None:
+def test_the_pages_and_the_list_have_measured_the_same_presets() -> None:
     assert {name for name, each in FIGURES.items() if each.measured is not None} == set(RESULTS)
     assert set(FIGURES) == set(PRESETS), "FIGURES of charlm/presets/listing.py"
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_measured_figure_is_that_of_the_recipes_page(name: str) -> None:
+def test_a_measured_figure_is_that_of_the_recipes_pages(name: str) -> None:
     of_page = [
         (number(row[PUBLISHED]), float(row.get(MEASURED) or row[SENTENCE])) for row in RESULTS[name]
     ]
@@ -80,12 +81,12 @@ def test_a_measured_figure_is_that_of_the_recipes_page(name: str) -> None:
 
 
 def test_every_preset_has_its_parameters_on_the_recipes_page() -> None:
-    looks = next(table for table in tables(PAGE) if "tokens/s, one CPU thread" in table[0])
+    looks = next(table for table in tables(ALL_PRESETS) if "tokens/s, one CPU thread" in table[0])
     on_page = {row["preset"]: int(row["parameters"].replace(",", "")) for row in looks}
-    not_run = PAGE.split("\nNot run for three epochs:")[1].split("\n\n")[0]
+    not_run = ALL_PRESETS.split("\nNot run for three epochs:")[1].split("\n\n")[0]
     untried = {name for name in PRESETS if re.search(rf"\b{name}\b(?!-)", not_run)}
     known = PRESETS.keys() - untried
-    assert on_page.keys() == known, "recipes/ptb/README.md: the table, or Not run for three epochs"
+    assert on_page.keys() == known, "recipes/ptb/all-presets.md: the table, or Not run"
     assert {name: FIGURES[name].n_parameters for name in on_page} == on_page
 
 

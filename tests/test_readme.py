@@ -1,4 +1,4 @@
-"""README.md is right: its commands, presets and names exist, its example encoder runs."""
+"""README.md and the recipes' pages are right: what they name, show and link to exists and runs."""
 
 import ast
 import inspect
@@ -25,7 +25,10 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 CONTRIBUTORS = (ROOT / "charlm/README.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", README + CONTRIBUTORS, re.DOTALL)
-PAGES = [README, *(path.read_text() for path in sorted(ROOT.glob("recipes/*/README.md")))]
+RECIPES = sorted(ROOT.glob("recipes/**/*.md"))
+PAGES = [README, *(path.read_text() for path in RECIPES)]
+NAMES = ["README.md", *(str(path.relative_to(ROOT)) for path in RECIPES)]
+LINKING = [ROOT / "README.md", ROOT / "charlm/README.md", *ROOT.glob(".github/*.md"), *RECIPES]
 
 
 def test_the_readme_has_at_most_170_lines_outside_its_tables() -> None:
@@ -33,7 +36,7 @@ def test_the_readme_has_at_most_170_lines_outside_its_tables() -> None:
     assert len(lines) <= 170, "what one data set needs stands in its recipe, the rest in --help"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_nothing_is_left_to_fill_in(page: str) -> None:
     assert not re.search(r"@@\w+@@", page)
 
@@ -60,21 +63,26 @@ def test_commands_of_scripts_are_among_those_shown() -> None:
     assert shown_in("```sh\ncharlm nn a \\\n  --k 3  # near\n```") == [("nn", " a    --k 3  ")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_options_kept_in_a_variable_are_several_words_in_zsh_as_well(page: str) -> None:
     for script in re.findall(r"```sh\n(.*?)```", page, re.DOTALL):
         expanded = re.sub(r"'[^']*'", "", script)
         assert re.findall(r'(?<!")\$\w+', expanded) == [], 'zsh makes one word: "${name[@]}"'
 
 
-@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_command_that_is_shown_exists(page: str) -> None:
-    shown = {name for name, _ in shown_in(page)}
-    assert shown
-    assert shown <= set(COMMANDS)
+    assert {name for name, _ in shown_in(page)} <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+def test_every_recipe_shows_commands() -> None:
+    folders = {
+        name.rpartition("/")[0] for name, page in zip(NAMES, PAGES, strict=True) if shown_in(page)
+    }
+    assert folders >= {str(path.parent.relative_to(ROOT)) for path in RECIPES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_option_of_a_shown_command_exists(page: str) -> None:
     for name, line in shown_in(page):
         function = BENCHES.get(line.split()[0]) if name == "bench" else command_named(name)
@@ -91,10 +99,39 @@ def test_every_option_of_a_shown_command_exists(page: str) -> None:
             assert option.replace("-", "_") in known, f"charlm {name} --{option}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_an_export_that_is_shown_says_what_it_writes(page: str) -> None:
     for line in re.findall(r"charlm export (--[^`\n]*--[^`\n]*)", page):
         assert re.search(r"--(arpa|onnx|page) [\w.-]+", line), line
+
+
+def anchors_of(page: str) -> list[str]:
+    """What GitHub makes of the headings of a page."""
+    prose = re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)", prose, re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
+
+
+def test_anchors_are_those_of_github() -> None:
+    page = "# Against Kneser–Ney\n```sh\n# no heading\n```\n## Miyamoto & Cho's 100,000 `a_b`\n"
+    assert anchors_of(page) == ["against-kneserney", "miyamoto--chos-100000-a_b"]
+
+
+@pytest.mark.parametrize("path", LINKING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^()\s]+)\)", path.read_text()):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        file = path.parent / name if name else path
+        assert file.exists(), target
+        assert not anchor or anchor in anchors_of(file.read_text()), target
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith("README.md")])
+def test_every_page_of_a_recipe_is_one_click_from_its_readme(name: str) -> None:
+    _, recipe, page = name.split("/", 2)
+    assert f"]({page}" in (ROOT / "recipes" / recipe / "README.md").read_text()
 
 
 def test_every_format_of_lists_is_named_and_counted() -> None:

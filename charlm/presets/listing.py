@@ -1,6 +1,6 @@
 """The presets as `charlm train --list` shows them: by paper, each in a few words with its figures.
 
-The measured figures and times come from recipes/ptb/README.md, which says how they were obtained;
+The measured figures and times come from the pages of recipes/ptb, which say how they were obtained;
 presets that were only tried briefly have none. Miyamoto & Cho score by sentence, all others with
 the state carried over, and the two kinds of perplexity cannot be compared.
 

@@ -112,7 +112,7 @@ class Bf16CrossEntropyOnGPU(torch.autograd.Function):
     """As `Bf16CrossEntropy`, for a GPU, with sums that are the same every time.
 
     The 1 at the word is subtracted from the probability in place. Widths and numbers of words are
-    padded: cuBLAS's products of rows of 268 numbers took more than twice as long (recipes/ptb).
+    padded: cuBLAS's products of rows of 268 numbers took more than twice as long (recipes/bench).
     """
 
     @staticmethod

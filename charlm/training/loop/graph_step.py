@@ -8,7 +8,7 @@ torch's generator passes its offset to a recording in a tensor, which every repl
 `torch.cuda.get_rng_state` is right after any number of replays. The same steps also run on the CPU,
 where the tests compare them with eager ones.
 
-On an NVIDIA H200 recording triples the tokens per second of char-large (recipes/ptb).
+On an NVIDIA H200 recording triples the tokens per second of char-large (recipes/bench).
 """
 
 import math

@@ -135,10 +135,11 @@ def test_every_page_of_a_recipe_is_one_click_from_its_readme(name: str) -> None:
 
 
 def test_every_format_of_lists_is_named_and_counted() -> None:
-    page = (ROOT / "recipes/rescoring/README.md").read_text()
+    name = "recipes/rescoring/guide/formats.md"
+    page = (ROOT / name).read_text()
     told = page.partition("\n## Formats\n")[2].partition("The formats are ")[2].partition(";")[0]
-    assert set(re.findall(r"`([a-z0-9-]+)`", told)) == set(FORMATS), "recipes/rescoring/README.md"
-    assert f"[{len(FORMATS)} formats](recipes/rescoring/README.md#formats)" in README
+    assert set(re.findall(r"`([a-z0-9-]+)`", told)) == set(FORMATS), name
+    assert f"[{len(FORMATS)} formats]({name})" in README
 
 
 def test_every_preset_that_is_shown_exists() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from fetch import die, run, say
 from texts import write_lines
 
-VALID = 6  # n % 10, of the split that README.md's figures are of
+VALID = 6  # n % 10, of the split that guide/measurements.md has
 
 
 def plain(text: str) -> str:

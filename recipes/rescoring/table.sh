@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what rescoring gains on each set of lists: the rows of the first table in README.md.
+# Measures what rescoring gains on each set of lists: the rows of "All sets" in README.md.
 #
 #   bash recipes/rescoring/table.sh FOLDER [SET...]
 #

@@ -9,6 +9,7 @@ the likeliest hypothesis or, by minimum Bayes risk, the one that the systems agr
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os.path import realpath
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
@@ -86,7 +87,7 @@ def combine(options: CombineOptions) -> Combined:
     (2, 4)
 
     Raises:
-        ConfigError: fewer than two files; shares that are not one above 0 for each.
+        ConfigError: fewer than two files; one file twice; shares that are not one above 0 for each.
         DataError: a list that a file lacks, or has twice; a posterior that is no probability;
             whatever the readers of lists raise.
     """
@@ -97,6 +98,10 @@ def combine(options: CombineOptions) -> Combined:
             "--mbr` chooses within the lists of one"
         )
     require_one_stdin(files)
+    places = [realpath(file) for file in files]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise ConfigError(f"{files[number]}: stands twice; expected each system once")
     shares = [1 / len(files)] * len(files)
     if options.shares is not None:
         shares = parsed_shares(options.shares, n_streams=len(files), option="--shares")

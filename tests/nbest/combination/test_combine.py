@@ -148,6 +148,7 @@ def test_what_makes_no_combination_is_refused(write: Write, tmp_path: Path) -> N
     twice.write_text(2 * a.read_text())
     cases: list[tuple[type[Exception], list[Path], dict[str, Any], str]] = [
         (ConfigError, [a], {}, "combine: 1 file; expected one of each system"),
+        (ConfigError, [a, b, a], {}, f"{a}: stands twice; expected each system once"),
         (ConfigError, [a, b], {"shares": "1"}, "--shares 1: 1 for 2"),
         (ConfigError, [a, b], {"shares": "1,0"}, "--shares: 0 for a system; expected more"),
         (ConfigError, [a, b], {"out": a}, f"{a}: would be overwritten"),

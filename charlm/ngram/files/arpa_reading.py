@@ -78,22 +78,23 @@ def read_arpa(
     with open_bytes(path, digest=digest) as file:
         reader = _Reader(file, name, rules)
         sizes = reader.sizes()
-        sections = [reader.section(n, n_grams=size, highest=len(sizes)) for n, size in sizes]
+        sections = (reader.section(n, n_grams=size, highest=len(sizes)) for n, size in sizes)
+        model = _model(sections, name, words=words)
         reader.end()
         while digest is not None and file.read(rules.longest):
             pass
-    return _model(sections, name, words=words)
+    return model
 
 
 @dataclass
 class _Section:
     """The n-grams of one order as they stand in the file, words still in file order."""
 
-    starts: list[tuple[int, int]] = field(default_factory=list)  # a block's first row, its line
+    starts: list[tuple[int, int]]  # a block's first row, its line
+    ids: Ids  # (N, n)
+    log10_probs: Log10s
+    log10_backoffs: Log10s
     words: list[str] = field(default_factory=list)  # of unigrams alone
-    ids: list[Ids] = field(default_factory=list)  # blocks of (N, n)
-    log10_probs: list[Log10s] = field(default_factory=list)
-    log10_backoffs: list[Log10s] = field(default_factory=list)
 
     def line(self, row: int) -> int:
         """The number of the line that an n-gram stands in."""
@@ -183,18 +184,21 @@ class _Reader:
         """The n-grams of order `n`; afterwards the current line is the next header."""
         if self.line.strip() != b"\\%d-grams:" % n:
             raise self.wrong(f"\\{n}-grams:")
-        section = _Section()
+        starts: list[tuple[int, int]] = []
+        blocks = [(np.empty((0, n), np.int32), NONE, NONE)]
         n_found = 0
         for first, block in self._blocks():
-            section.starts.append((n_found, first))
             self.first, self.block = first, block
-            self._parse(section, n=n, highest=highest)
+            starts.append((n_found, first))
+            blocks.append(self._parse(n, highest=highest))
             n_found += len(block)
         if n_found != n_grams:
             raise DataError(
                 f"{self.name}:{self.number}: {n_found} {n}-grams; expected {n_grams}, as the "
                 "header says; is the file whole?"
             )
+        ids, probs, backoffs = (np.concatenate(each) for each in zip(*blocks, strict=True))
+        section = _Section(starts, ids, probs, backoffs)
         if n == 1:
             section.words = self._decoded(section)
         if not self.line.startswith(b"\\"):
@@ -220,8 +224,8 @@ class _Reader:
         if block:
             yield first, block
 
-    def _parse(self, section: _Section, *, n: int, highest: int) -> None:
-        """Add the lines of the block to a section."""
+    def _parse(self, n: int, *, highest: int) -> tuple[Ids, Log10s, Log10s]:
+        """The words of the block's n-grams, their probabilities and back-offs."""
         probs, *words = self._columns(n)
         backoffs = words.pop() if len(words) > n else ()
         log10_probs = self._numbers(probs)
@@ -236,9 +240,7 @@ class _Reader:
             found = map(self.word_ids.get, column, repeat(-1))
             ids[:, place] = np.fromiter(found, np.int32, len(column))
         self._refuse(ids.min(axis=1) < 0, "words of the 1-grams")
-        section.ids.append(ids)
-        section.log10_probs.append(log10_probs)
-        section.log10_backoffs.append(log10_backoffs)
+        return ids, log10_probs, log10_backoffs
 
     def _columns(self, n: int) -> Sequence[Sequence[bytes]]:
         """The fields of the block's lines: probabilities, `n` words, back-offs if there are any."""
@@ -305,43 +307,42 @@ class _Reader:
             raise self.wrong("\\end\\")
 
 
-def _model(sections: list[_Section], name: str, *, words: Sequence[str]) -> BackoffModel:
+def _model(sections: Iterator[_Section], name: str, *, words: Sequence[str]) -> BackoffModel:
     """The n-grams sorted by key, words renumbered with the three marks and `words` first."""
-    in_file = sections[0].words
-    numbers = {word: n for n, word in enumerate(dict.fromkeys((*MARKS, *words, *in_file)))}
-    new_ids = np.array([numbers[word] for word in in_file], np.int32)
-    words = tuple(numbers)
-    orders: list[Grams] = []
-    for n, section in enumerate(sections, 1):
-        ids = new_ids[np.concatenate([np.empty((0, n), np.int32), *section.ids])]
-        probs = np.concatenate([np.empty(0), *section.log10_probs])
-        backoffs = np.concatenate([np.empty(0), *section.log10_backoffs])
-        if n == 1:
-            of_words, after_words = np.full(len(words), -np.inf), np.zeros(len(words))
-            of_words[ids[:, 0]], after_words[ids[:, 0]] = probs, backoffs
-            keys = np.arange(len(words), dtype=np.int64)
-            orders.append(Grams(keys, of_words, after_words if len(sections) > 1 else NONE))
-            continue
-        contexts = rows_of(orders, ids=ids[:, :-1], n_words=len(words))
-        if (contexts < 0).any():
-            row = int(np.argmax(contexts < 0))
-            context = " ".join(words[number] for number in ids[row, :-1])
-            raise DataError(
-                f"{name}:{section.line(row)}: its context {context!r} is not among the "
-                f"{n - 1}-grams; expected every context before"
-            )
-        keys = contexts * len(words) + ids[:, -1]
-        by_key = np.argsort(keys, kind="stable")
-        keys = keys[by_key]
-        twice = np.flatnonzero(keys[1:] == keys[:-1])
-        if len(twice):
-            row = int(by_key[twice + 1].min())
-            ngram = " ".join(words[number] for number in ids[row])
-            raise DataError(
-                f"{name}:{section.line(row)}: {ngram!r} stands there again; expected each "
-                "n-gram once"
-            )
-        highest = n == len(sections)
-        orders.append(Grams(keys, probs[by_key], NONE if highest else backoffs[by_key]))
-    unlisted = frozenset(numbers.keys() - in_file)
-    return BackoffModel(words, tuple(orders), source=name, unlisted=unlisted)
+    unigrams = next(sections)
+    numbers = {word: n for n, word in enumerate(dict.fromkeys((*MARKS, *words, *unigrams.words)))}
+    new_ids = np.array([numbers[word] for word in unigrams.words], np.int32)
+    of_words, after_words = np.full(len(numbers), -np.inf), np.zeros(len(numbers))
+    of_words[new_ids], after_words[new_ids] = unigrams.log10_probs, unigrams.log10_backoffs
+    orders = [Grams(np.arange(len(numbers), dtype=np.int64), of_words, after_words)]
+    for section in sections:
+        section.ids = new_ids[section.ids]
+        orders.append(_sorted(section, orders, name, words=tuple(numbers)))
+        del section  # which takes more memory than its order, and the next is read now
+    orders[-1] = replace(orders[-1], log10_backoffs=NONE)
+    unlisted = frozenset(numbers.keys() - unigrams.words)
+    return BackoffModel(tuple(numbers), tuple(orders), source=name, unlisted=unlisted)
+
+
+def _sorted(section: _Section, below: Sequence[Grams], name: str, *, words: Sequence[str]) -> Grams:
+    """The n-grams of a section, whose ids are those of `words`."""
+    ids, n = section.ids, len(below) + 1
+    contexts = rows_of(below, ids=ids[:, :-1], n_words=len(words))
+    if (contexts < 0).any():
+        row = int(np.argmax(contexts < 0))
+        context = " ".join(words[number] for number in ids[row, :-1])
+        raise DataError(
+            f"{name}:{section.line(row)}: its context {context!r} is not among the "
+            f"{n - 1}-grams; expected every context before"
+        )
+    keys = contexts * len(words) + ids[:, -1]
+    by_key = np.argsort(keys, kind="stable")
+    keys = keys[by_key]
+    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(twice):
+        row = int(by_key[twice + 1].min())
+        ngram = " ".join(words[number] for number in ids[row])
+        raise DataError(
+            f"{name}:{section.line(row)}: {ngram!r} stands there again; expected each n-gram once"
+        )
+    return Grams(keys, section.log10_probs[by_key], section.log10_backoffs[by_key])

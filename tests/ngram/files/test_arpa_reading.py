@@ -142,6 +142,11 @@ BROKEN = {
     "twice": ("80\tknow\t", "80\twe\t", r":11: found '-0.80\twe\t-0.1'; expected each word once"),
     "again": ("know </s>", "<s> we", ":16: '<s> we' stands there again; expected each n-gram onc"),
     "context": ("<s> we know", "we we know", ":19: its context 'we we' is not among the 2-grams; "),
+    "two faults": (
+        "know </s>\n\n\\3-grams:\n-0.05",
+        "<s> we\n\n\\3-grams:\n0.05",
+        ":16: '<s> we' stands there again; expected each n-gram once",
+    ),
     "no end": ("\\end\\\n", "", r":20: the file ends; expected \end\; is it whole?"),
     "cut": (ARPA[ARPA.index("\\3-gr") :], "", r":17: the file ends; expected \3-grams:; is it wh"),
     "underscore": ("-0.30\twe", "-3_0\twe", r":15: found '-3_0\twe know\t-0.25'; expected log10 "),

@@ -63,8 +63,8 @@ def read_counts(
                 counts.append(int(count))
     listing = _Listing(", ".join(map(display_name, paths)), tuple(word_ids.words))
     orders: list[Counted] = []
-    for table in tables:
-        numbers, occurrences = np.array(table[0], np.int32), np.array(table[1], np.int64)
+    while tables:  # an order's is let go when it has been sorted
+        numbers, occurrences = map(np.asarray, tables.pop(0))
         orders.append(listing.counted(orders, ids=numbers, counts=occurrences))
     listing.require_sentences(orders)
     return ReadCounts(orders, digest.hexdigest())

@@ -42,7 +42,7 @@ def read_counts(
 
     Raises:
         DataError: a line that is none, no n-gram of the order, a mark in the middle of an n-gram,
-            an n-gram whose parts are not listed, counts of no sentences.
+            an n-gram whose parts are not listed, or occur less often, counts of no sentences.
     """
     tables = [(array("i"), array("q")) for _ in range(order)]
     for other, mark in GOOGLES.items():
@@ -66,6 +66,7 @@ def read_counts(
     while tables:  # an order's is let go when it has been sorted
         numbers, occurrences = map(np.asarray, tables.pop(0))
         orders.append(listing.counted(orders, ids=numbers, counts=occurrences))
+        listing.require_frequent_parts(orders)
     listing.require_sentences(orders)
     return ReadCounts(orders, digest.hexdigest())
 
@@ -129,6 +130,32 @@ class _Listing:
                 f"{self.name}: no n-gram {where} with {mark}; expected counts of sentences between "
                 f"{START_WORD} and {END_WORD}, as `ngram-count -write` has them"
             )
+
+    def require_frequent_parts(self, orders: Sequence[Counted]) -> None:
+        """Raise DataError if an n-gram of the last order occurs more often than one of its parts.
+
+        Pruning, which keeps what is frequent, would leave it without its context.
+        """
+        *below, grams = orders
+        if not below:
+            return
+        counts_below = below[-1].counts
+        if len(below) == 1:  # many lists of words have no `<s>`
+            counts_below = np.where(below[0].opens, np.iinfo(np.int64).max, counts_below)
+        for parts in (grams.keys // len(self.words), grams.suffixes):
+            is_rare = counts_below[parts] < grams.counts
+            if is_rare.any():
+                row = int(np.argmax(is_rare))
+                ngram, part = self._row_text(orders, row), self._row_text(below, int(parts[row]))
+                raise DataError(
+                    f"{self.name}: {ngram!r} occurs {grams.counts[row]} times and {part!r} "
+                    f"{counts_below[parts[row]]}; expected the counts of a text, where an n-gram's "
+                    "parts occur at least as often, not Kneser-Ney's counts of neighbours"
+                )
+
+    def _row_text(self, orders: Sequence[Counted], row: int) -> str:
+        columns = words_of_rows(orders, slice(row, row + 1), n_words=len(self.words))
+        return self._text(np.concatenate(columns))
 
     def _text(self, ids: Ids) -> str:
         return " ".join(self.words[number] for number in ids)

@@ -158,6 +158,21 @@ def test_an_ngram_whose_parts_are_not_listed_is_named(tmp_path: Path, part: str)
         model_of(tmp_path / "c", order=3)
 
 
+@pytest.mark.parametrize("part", ["a b", "b a", "b"])
+def test_an_ngram_that_occurs_more_often_than_its_parts_is_refused(
+    tmp_path: Path, part: str
+) -> None:
+    counts = slow_counts([["a", "b", "a"]] * 2, 3)
+    del counts["<s>",]  # which need not be listed
+    (tmp_path / "c").write_text(shuffled(counts))
+    assert model_of(tmp_path / "c", order=3, prune=(0, 1)).sizes == (5, 4, 3)
+    counts[*part.split()] = 1  # pruned at 1, it would leave longer ones behind other words
+    (tmp_path / "c").write_text(shuffled(counts))
+    told = f" occurs 2 times and '{part}' 1; expected the counts of a text, where an n-gram's"
+    with pytest.raises(DataError, match=told):
+        model_of(tmp_path / "c", order=3, prune=(0, 1))
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -91,6 +91,9 @@ def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:
 
 def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
     """The vocabulary of a perplexity: over another one it is another figure."""
+    if options.limit_vocab is not None:
+        words = f"those of {display_name(options.limit_vocab)} that {info.source} has"
+        return f"words: {words}; comparable with runs that have just these"
     vocabulary = options.vocab or options.spelling_run
     if vocabulary is not None:
         return f"words: those of {display_name(vocabulary)}; comparable with runs that have them"

@@ -235,6 +235,10 @@ def test_sentences_without_marks_have_their_words_as_denominator() -> None:
         (["--vocab", "v.json"], "words: those of v.json; comparable with runs that have them"),
         (["--vocab", "-"], "words: those of standard input; comparable with runs that have them"),
         (
+            ["--limit-vocab", "words.txt"],
+            "words: those of words.txt that c/train.txt has; comparable with runs that have just ",
+        ),
+        (
             ["--vocab", "words.txt"],
             "note: words.txt: labels of noise that c/train.txt lacks are left out (1), so that no "
             "model reads them: !SIL",

@@ -71,8 +71,9 @@ def union(models: Sequence[BackoffModel]) -> Closure:
             _moved(_keys(model, n), own, n_words=n_words)
             for model, own in zip(models, places, strict=True)
         ]
+        more = [each[n] for each in unlisted if n in each]  # whose contexts are below by now
         more_keys = [
-            _found_keys(levels, each[n], n_words=n_words) for each in unlisted if n in each
+            rows_of(levels, ids=ids[:, :-1], n_words=n_words) * n_words + ids[:, -1] for ids in more
         ]
         keys = np.unique(np.concatenate([*own_keys, *more_keys]))
         levels.append(Level(keys, _suffixes(levels, keys, n_words=n_words)))
@@ -97,16 +98,6 @@ def _unlisted_suffixes(model: BackoffModel) -> dict[int, Ids]:
         if len(added):
             results[n - 1] = added
     return results
-
-
-def _found_keys(below: Sequence[SortedKeys], ids: Ids, *, n_words: int) -> Keys:
-    """The keys of n-grams, whose words are the rows of `ids`, over the orders `below` theirs.
-
-    A key is below 0 if the context is not listed.
-    """
-    rows = rows_of(below, ids=ids[:, :-1], n_words=n_words)
-    keys: Keys = np.where(rows < 0, -1, rows * n_words + ids[:, -1])
-    return keys
 
 
 def extended(closure: Closure, additions: Sequence[Keys]) -> Closure:

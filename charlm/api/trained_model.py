@@ -79,7 +79,7 @@ class Model(LoadedModel):
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
         form_ids = FormIds(self._run.inventory)
         ids = encode_sentences(sentences, form_ids)
-        nlls = sentence_nlls(self._vectors, ids, spellings=form_ids.spellings)
+        nlls = sentence_nlls(self._form_vectors, ids, spellings=form_ids.spellings)
         if not all(np.isfinite(nll).all() for nll in nlls):
             raise broken_model(self.path)
         n_words = self._run.inventory.n_words
@@ -90,7 +90,7 @@ class Model(LoadedModel):
         ]
 
     def _neighbourhood(self, options: NeighboursOptions) -> Neighbourhood:
-        opened = open_vectors(options, vectors=self._form_vectors).at_one_tap()
+        opened = open_vectors(options, vectors=self._tap_vectors).at_one_tap()
         return neighbours_in(opened, options.words, k=options.k)[0]
 
     @checked_call
@@ -105,7 +105,7 @@ class Model(LoadedModel):
         Raises:
             ConfigError: as `charlm.neighbours`.
         """
-        return vectors_in(self._form_vectors, [words] if isinstance(words, str) else words, at=at)
+        return vectors_in(self._tap_vectors, [words] if isinstance(words, str) else words, at=at)
 
     @checked_call
     def morphs(self, word: str) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ class Model(LoadedModel):
         """
         form_ids = FormIds(self._run.inventory)
         ids = encode_sentences([self.tokens(sentence)], form_ids)
-        return sentence_contexts(self._vectors, ids, spellings=form_ids.spellings)[0]
+        return sentence_contexts(self._form_vectors, ids, spellings=form_ids.spellings)[0]
 
     @checked_call
     def sample(
@@ -177,15 +177,15 @@ class Model(LoadedModel):
             spell=None if self.speller is None else self.speller.spell,
         )
         drawn = sampled_sentences(
-            self._vectors, plan, n=n, batch_size=SampleOptions.batch_size, source=self.path
+            self._form_vectors, plan, n=n, batch_size=SampleOptions.batch_size, source=self.path
         )
         return list(drawn)
 
     @cached_property
-    def _form_vectors(self) -> Vectors:
+    def _tap_vectors(self) -> Vectors:
         return Vectors(self._run)
 
     @cached_property
-    def _vectors(self) -> FormVectors:
+    def _form_vectors(self) -> FormVectors:
         run = self._run
         return FormVectors(run.model, run.inventory, oov_input=run.oov_input)

@@ -19,7 +19,7 @@ from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.ngram.files.kenlm_model import has_kenlm
 from charlm.ngram.files.load import load_ngram
 from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
-from charlm.ngram.source import EstimationPlan, estimated, parse_pruning
+from charlm.ngram.model_sources import EstimationPlan, model_of_text, parse_pruning
 from charlm.text.corpus.sentences import read_sentences, split_path
 
 ESTIMATE, LMPLZ = "estimate", "lmplz"
@@ -64,14 +64,14 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
     with text_of(options) as folder, TemporaryDirectory() as work:
         train, arpa = split_path(folder, "train"), Path(work) / "model.arpa"
         paths: dict[str, Callable[[], object]] = {
-            ESTIMATE: lambda: write_arpa(estimated(train, plan, for_arpa=True)[0], arpa)
+            ESTIMATE: lambda: write_arpa(model_of_text(train, plan, for_arpa=True)[0], arpa)
         }
         if program is not None:
             paths[LMPLZ] = lambda: estimate_with_lmplz(
                 read_sentences(train), arpa, program=program, order=plan.order, prune=plan.prune
             )
         timings = in_turns(paths, repetitions=options.repetitions, warm_up=False)
-        model, _, _ = estimated(train, plan)
+        model, _, _ = model_of_text(train, plan)
         sentences = list(read_sentences(split_path(folder, "test")))
         queries = {QUERY: lambda: model.score(sentences)}
         if has_kenlm():

@@ -17,7 +17,7 @@ from charlm.ngram.ngram_options import NgramOptions
 from charlm.text.io.files import display_name
 
 if TYPE_CHECKING:
-    from charlm.ngram.source import ModelInfo
+    from charlm.ngram.model_sources import ModelInfo
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
     vocabulary = options.vocab or options.spelling_run
     if vocabulary is not None:
         return f"words: those of {display_name(vocabulary)}; comparable with runs that have them"
-    from charlm.ngram.source import parse_pruning
+    from charlm.ngram.model_sources import parse_pruning
 
     left_out = 0 if options.prune is None else parse_pruning(options.prune)[0]
     which = f" that stand there at least {left_out + 1} times" if left_out else ""

@@ -25,19 +25,19 @@ from charlm.ngram.files.kenlm_binary import (
 from charlm.ngram.files.kenlm_model import is_kenlm_binary
 from charlm.ngram.files.load import NgramModel, require_model
 from charlm.ngram.lmplz import find_lmplz
+from charlm.ngram.model_sources import (
+    SRILMS_PRUNE,
+    EstimationPlan,
+    ModelInfo,
+    model_in_file,
+    model_of_counts,
+    model_of_text,
+    parse_pruning,
+    write_lmplz_model,
+)
 from charlm.ngram.ngram_options import NgramOptions, Start
 from charlm.ngram.reshaping.combination import cut_to, entropy_pruned
 from charlm.ngram.reshaping.fewer_words import limited_to
-from charlm.ngram.source import (
-    ENTROPY,
-    EstimationPlan,
-    ModelInfo,
-    estimated,
-    estimated_from_counts,
-    lmplz_estimated,
-    loaded,
-    parse_pruning,
-)
 from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.ngram.word_ids import MARKS, text_in, vocabulary_or_list_at
 from charlm.text.corpus.normalisation.normalisation import NO_RULES
@@ -191,14 +191,14 @@ def _loaded(
     only_estimates = {"prune": options.prune, "write-counts": options.write_counts}
     for name, value in only_estimates.items():
         if value is not None:
-            other = ENTROPY if name == "prune" else ""
+            other = SRILMS_PRUNE if name == "prune" else ""
             raise ConfigError(
                 f"--{name} is for an estimate, and --lm loads; expected one of them; drop either"
                 f"{other}"
             )
     out = model_file(options.out, start=options.start, beside=None)
     if out is None and not options.entropy_prune and limit is None and options.order is None:
-        return loaded(path, engine=options.engine, encoding=options.encoding)
+        return model_in_file(path, engine=options.engine, encoding=options.encoding)
     if not is_pipe(path):
         require_model(path)
         if is_kenlm_binary(path):
@@ -210,7 +210,7 @@ def _loaded(
         raise ConfigError(
             "--engine kenlm: neither writes nor changes a model; expected --engine charlm"
         )
-    model, info = loaded(path, engine="charlm", encoding=options.encoding)
+    model, info = model_in_file(path, engine="charlm", encoding=options.encoding)
     assert isinstance(model, BackoffModel)  # as ours are
     return _kept(model, info, options, limit=limit, out=out)
 
@@ -321,9 +321,9 @@ def _estimated(
         _refuse_beside_lmplz(options, limit=limit)
         return _estimated_by_lmplz(text or "", plan, out=out, program=program, is_asked=is_asked)
     if text is None:
-        model, info, _ = estimated_from_counts(counts, plan, for_arpa=out is not None)
+        model, info, _ = model_of_counts(counts, plan, for_arpa=out is not None)
     else:
-        model, info, _ = estimated(text, plan, for_arpa=out is not None)
+        model, info, _ = model_of_text(text, plan, for_arpa=out is not None)
     return _kept(model, info, options, limit=limit, out=out)
 
 
@@ -356,8 +356,8 @@ def _estimated_by_lmplz(
     with TemporaryDirectory(dir=beside, prefix=".charlm-") as folder:
         arpa = Path(folder, "model.arpa") if out is None or out.tool else out.path
         start = LMPLZ if out is None else out.start
-        info = lmplz_estimated(text, plan, out=arpa, program=program, start=start)
+        info = write_lmplz_model(text, plan, out=arpa, program=program, start=start)
         if out is not None and out.tool is not None:
             with open(arpa, "rb") as file:
                 convert_to_binary(file, out.path, tool=out.tool)
-        return loaded(arpa, engine="auto")[0] if is_asked else None, info
+        return model_in_file(arpa, engine="auto")[0] if is_asked else None, info

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from charlm import ConfigError, DataError, ngram_baseline
-from charlm.ngram import baseline, source
+from charlm.ngram import baseline, model_sources
 from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.ngram.files.kenlm_model import BINARY_MAGIC
-from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
+from charlm.ngram.model_sources import EstimationPlan, ModelInfo, model_of_text
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 ONE_SOURCE = "expected one of --train TEXT, --counts FILE, --lm MODEL, or --data DIR alone"
@@ -37,7 +37,7 @@ def test_a_corpus_directory_is_trained_on_and_measured(corpus_dir: Path) -> None
 
 def test_the_counts_are_those_of_the_words_that_pruning_leaves(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b\nb c b\n")
-    model, _, counts = estimated(tmp_path / "a.txt", EstimationPlan(order=2, prune=(1,)))
+    model, _, counts = model_of_text(tmp_path / "a.txt", EstimationPlan(order=2, prune=(1,)))
     found = dict(zip(model.words, counts.tolist(), strict=True))
     assert found == {"<unk>": 0, "<s>": 2, "</s>": 2, "b": 3}
 
@@ -241,7 +241,7 @@ def test_lmplz_is_asked_where_it_is_named(corpus_dir: Path, tmp_path: Path) -> N
 def test_lmplzs_model_is_kept_as_binary_or_arpa_and_only_loaded_to_be_asked(
     corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_arpa(estimated(corpus_dir / "train.txt", EstimationPlan(2))[0], tmp_path / "a.arpa")
+    write_arpa(model_of_text(corpus_dir / "train.txt", EstimationPlan(2))[0], tmp_path / "a.arpa")
     (tmp_path / "lmplz").write_text(
         f"#!/bin/sh\n/bin/cat > /dev/null\n/bin/cat {tmp_path}/a.arpa\n"
     )
@@ -254,7 +254,7 @@ def test_lmplzs_model_is_kept_as_binary_or_arpa_and_only_loaded_to_be_asked(
     asked = ngram_baseline(data=corpus_dir, order=2, lmplz=tmp_path / "lmplz")
     own = ngram_baseline(data=corpus_dir, order=2)
     assert sentence_ppl(asked) == pytest.approx(sentence_ppl(own), rel=1e-5)
-    monkeypatch.setattr(baseline, "loaded", pytest.fail)  # it might not fit into memory
+    monkeypatch.setattr(baseline, "model_in_file", pytest.fail)  # it might not fit into memory
     ngram_baseline(train=corpus_dir / "train.txt", lmplz=tmp_path / "lmplz", out=tmp_path / "a.bin")
     assert (tmp_path / "a.bin").read_bytes() == (tmp_path / "a.arpa").read_bytes()
     out = tmp_path / "b.arpa"
@@ -289,7 +289,7 @@ def test_unk_in_capitals_is_a_word_of_a_model_that_is_not_written(
     text.write_text("a <UNK>\nb <UNK>\n<UNK> a\n")
     model = ngram_baseline(text, train=text, order=2)
     assert model.texts[0].counts.n_oov == 0
-    monkeypatch.setattr(source, "estimate_counted", pytest.fail)
+    monkeypatch.setattr(model_sources, "estimate_counted", pytest.fail)
     for out in (tmp_path / "a.arpa", tmp_path / "a.arpa.gz"):
         with pytest.raises(DataError, match=r"a.txt: word '<UNK>', which readers of ARPA take for"):
             ngram_baseline(train=text, out=out)

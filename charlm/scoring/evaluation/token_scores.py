@@ -19,7 +19,7 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.files.arpa_reading import read_arpa, read_arpa_head
 from charlm.ngram.files.kenlm_model import BINARY_MAGIC, KenLMModel
 from charlm.ngram.files.load import NgramModel, load_ngram
-from charlm.ngram.source import file_in_signature
+from charlm.ngram.model_sources import file_in_signature
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import MARKS, listed_inventory, text_in
 from charlm.run.exported_folder import is_exported

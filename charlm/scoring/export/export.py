@@ -16,7 +16,7 @@ from charlm.interface.options import fields_of, keywords
 from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.files.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.files.kenlm_binary import require_arpa_name
-from charlm.ngram.source import parse_pruning
+from charlm.ngram.model_sources import parse_pruning
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads

@@ -11,7 +11,7 @@ import pytest
 
 from charlm import ConfigError, DataError, ngram_baseline
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.source import EstimationPlan, estimated_from_counts
+from charlm.ngram.model_sources import EstimationPlan, model_of_counts
 
 Sentences = list[list[str]]
 Entries = tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], float]]
@@ -40,7 +40,7 @@ def text(sentences: Sentences) -> str:
 
 
 def model_of(path: Path, *, order: int, prune: Sequence[int] = (0,)) -> BackoffModel:
-    return estimated_from_counts([path], EstimationPlan(order, prune))[0]
+    return model_of_counts([path], EstimationPlan(order, prune))[0]
 
 
 @pytest.mark.parametrize(("order", "prune"), [(1, (0,)), (2, (1,)), (3, (0, 0, 1)), (4, (0,))])
@@ -82,7 +82,7 @@ def test_the_counts_of_parts_add_up_to_those_of_the_whole(
             train=tmp_path / f"{name}.txt", order=3, write_counts=tmp_path / f"{name}.counts"
         )
     parts = [tmp_path / "second.counts", tmp_path / "first.counts"]
-    model, info, counts = estimated_from_counts(parts, EstimationPlan(3))
+    model, info, counts = model_of_counts(parts, EstimationPlan(3))
     whole = model_of(tmp_path / "whole.counts", order=3)
     assert entries_of(model) == entries_of(whole)
     assert info.source == f"{parts[0]}, {parts[1]}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import keywords, require_cpu, several
 from charlm.ngram.estimation import require_all_words, thresholds_of
-from charlm.ngram.source import parse_pruning
+from charlm.ngram.model_sources import parse_pruning
 from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions
 from charlm.scoring.evaluation.comparison.comparison_table import compared_group
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name

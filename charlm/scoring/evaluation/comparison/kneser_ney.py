@@ -10,8 +10,8 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.model_sources import EstimationPlan, ModelInfo, model_of_text, parse_pruning
 from charlm.ngram.ngram_counts import CountArray
-from charlm.ngram.source import EstimationPlan, ModelInfo, estimated, parse_pruning
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import START, text_in
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
@@ -71,5 +71,5 @@ def kneser_ney(inventory: Inventory, options: CompareKnOptions) -> KneserNey:
     name, train = baseline_name(options.order), split_path(options.data, "train")
     options.tell(f"{name}: estimating from {train}")
     plan = EstimationPlan(options.order, parse_pruning(options.prune), vocabulary=inventory)
-    model, info, train_counts = estimated(train, plan)
+    model, info, train_counts = model_of_text(train, plan)
     return KneserNey(name, model, info, inventory, train_counts)

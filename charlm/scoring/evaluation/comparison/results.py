@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Self
 
 from charlm.interface.short_repr import ShortRepr
-from charlm.ngram.source import parse_pruning
+from charlm.ngram.model_sources import parse_pruning
 from charlm.notebook import table_html
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram import source
+from charlm.ngram import model_sources
 from charlm.ngram.baseline import ngram_baseline
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
 from charlm.text.corpus.normalisation.normalisation import Normalisation
@@ -221,8 +221,8 @@ def test_a_baseline_that_gives_a_token_nothing_is_refused(
         result.model.orders[0].log10_probs[0] = -np.inf  # of <unk>
         return result
 
-    honest = source.estimate_counted
-    monkeypatch.setattr(source, "estimate_counted", estimate_with_a_hole)
+    honest = model_sources.estimate_counted
+    monkeypatch.setattr(model_sources, "estimate_counted", estimate_with_a_hole)
     with pytest.raises(DataError) as error:
         compared(letters)
     assert str(error.value) == (

@@ -26,7 +26,7 @@ from charlm.text.io.paths import is_pipe
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
 
-ENTROPY = "; SRILM's -prune T is charlm ngram --entropy-prune T"
+SRILMS_PRUNE = "; SRILM's -prune T is charlm ngram --entropy-prune T"
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,12 @@ def parse_pruning(said: str | Sequence[int]) -> tuple[int, ...]:
     text = said if isinstance(said, str) else ",".join(map(str, said))
     parts = text.replace(",", " ").split()
     if not parts or not all(part.isascii() and part.isdigit() for part in parts):
-        raise ConfigError(f"--prune {text!r}: expected counts from unigrams on, as 0,0,1{ENTROPY}")
+        expected = f"expected counts from unigrams on, as 0,0,1{SRILMS_PRUNE}"
+        raise ConfigError(f"--prune {text!r}: {expected}")
     return tuple(map(int, parts))
 
 
-def estimated(
+def model_of_text(
     path: str | Path, plan: EstimationPlan, *, for_arpa: bool = False
 ) -> tuple[BackoffModel, ModelInfo, CountArray]:
     """The Kneser–Ney model of a text, and how often each of its words occurs in the text.
@@ -115,26 +116,27 @@ def estimated(
     if not len(ids):
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
     counted = count_ngrams(ids, order=plan.order, n_words=len(word_ids.words))
-    source = _Source(display_name(path), plan.in_signature(text.sha256), word_ids, counted, began)
+    in_signature = plan.in_signature(text.sha256)
+    source = _CountedText(display_name(path), in_signature, word_ids, counted, began)
     lasts = last_ngrams(counted, ids, n_words=len(word_ids.words))
-    return source.modelled(plan, for_arpa=for_arpa, lasts=lasts)
+    return source.model(plan, for_arpa=for_arpa, lasts=lasts)
 
 
-def estimated_from_counts(
+def model_of_counts(
     paths: Sequence[str | Path], plan: EstimationPlan, *, for_arpa: bool = False
 ) -> tuple[BackoffModel, ModelInfo, CountArray]:
-    """The Kneser–Ney model of the counts in files, as `estimated`; rules of the text do not apply.
+    """The Kneser–Ney model of the counts in files; rules of a text do not apply.
 
     Raises:
-        ConfigError, DataError: as `estimated`, and as `read_counts`.
+        ConfigError, DataError: as `model_of_text`, and as `read_counts`.
     """
     began = time.perf_counter()
     word_ids = _word_ids(plan.vocabulary)
     read = read_counts(paths, word_ids, order=plan.order, rules=plan.rules)
     name = ", ".join(map(display_name, paths))
     in_signature = plan.in_signature(read.sha256, of="counts")
-    source = _Source(name, in_signature, word_ids, read.orders, began)
-    return source.modelled(plan, for_arpa=for_arpa)
+    source = _CountedText(name, in_signature, word_ids, read.orders, began)
+    return source.model(plan, for_arpa=for_arpa)
 
 
 def _word_ids(vocabulary: Inventory | None) -> WordIds:
@@ -146,7 +148,7 @@ def _word_ids(vocabulary: Inventory | None) -> WordIds:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _CountedText:
     """The counts that a model is made from."""
 
     name: str
@@ -155,7 +157,7 @@ class _Source:
     counted: list[Counted]
     began: float
 
-    def modelled(
+    def model(
         self, plan: EstimationPlan, *, for_arpa: bool, lasts: Sequence[int] = ()
     ) -> tuple[BackoffModel, ModelInfo, CountArray]:
         """The model, and how often each of its words occurs."""
@@ -185,7 +187,7 @@ class _Source:
         return result.model, info, counts
 
 
-def loaded(
+def model_in_file(
     path: str | Path, *, engine: QueryEngine, encoding: str = UTF8
 ) -> tuple[NgramModel, ModelInfo]:
     """The model in a file.
@@ -212,7 +214,7 @@ def file_in_signature(model: NgramModel, sha256: str) -> dict[str, str]:
     return {"lm": f"{model.order}gram", "model": sha256[:HASH_DIGITS]}
 
 
-def lmplz_estimated(
+def write_lmplz_model(
     path: str | Path, plan: EstimationPlan, *, out: Path, program: Path, start: Start
 ) -> ModelInfo:
     """lmplz's estimate from a text, as an ARPA file at `out`; the text is never in memory.

@@ -22,8 +22,7 @@ from charlm.ngram.files.kenlm_binary import (
     wants_binary,
     write_binary,
 )
-from charlm.ngram.files.kenlm_model import is_kenlm_binary
-from charlm.ngram.files.load import NgramModel, require_model
+from charlm.ngram.files.load import NgramModel, refuse_binary
 from charlm.ngram.lmplz import find_lmplz
 from charlm.ngram.model_sources import (
     SRILMS_PRUNE,
@@ -45,7 +44,6 @@ from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import refuse_overwrite, require_distinct
 from charlm.text.io.paths import (
-    is_pipe,
     require_place,
     require_texts,
     size_of,
@@ -53,6 +51,7 @@ from charlm.text.io.paths import (
     working_folder_of,
 )
 from charlm.text.perplexity.perplexity import Evaluation
+from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
 
 LMPLZ: Start = "lmplz"
@@ -170,11 +169,11 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
 
 
 def _vocabulary(options: NgramOptions) -> Inventory | None:
-    speller = options.speller
-    own = None if options.vocab is None else vocabulary_or_list_at(options.vocab)
-    if own is None or speller is None:
-        return own if speller is None else speller.inventory
-    if (own.words, own.normalisation) != (speller.inventory.words, speller.inventory.normalisation):
+    theirs = None if options.speller is None else options.speller.inventory
+    if options.vocab is None:
+        return theirs
+    own = vocabulary_or_list_at(options.vocab)
+    if theirs and (own.words, own.normalisation) != (theirs.words, theirs.normalisation):
         raise ConfigError(
             f"--vocab {options.vocab}: not the vocabulary of the speller's run; expected the same; "
             "drop it"
@@ -199,23 +198,17 @@ def _loaded(
     out = model_file(options.out, start=options.start, beside=None)
     if out is None and not options.entropy_prune and limit is None and options.order is None:
         return model_in_file(path, engine=options.engine, encoding=options.encoding)
-    if not is_pipe(path):
-        require_model(path)
-        if is_kenlm_binary(path):
-            raise ConfigError(
-                f"{path}: KenLM's binary, of which no other model can be made; expected an ARPA "
-                "file"
-            )
+    refuse_binary(path, "of which no other model can be made; expected an ARPA file")
     if options.engine == "kenlm":
         raise ConfigError(
             "--engine kenlm: neither writes nor changes a model; expected --engine charlm"
         )
     model, info = model_in_file(path, engine="charlm", encoding=options.encoding)
     assert isinstance(model, BackoffModel)  # as ours are
-    return _kept(model, info, options, limit=limit, out=out)
+    return _reshape_and_save(model, info, options, limit=limit, out=out)
 
 
-def _kept(
+def _reshape_and_save(
     model: BackoffModel,
     info: ModelInfo,
     options: NgramOptions,
@@ -241,7 +234,7 @@ def _kept(
                 f"--limit-vocab {options.limit_vocab}: {model.source} has none of its words; "
                 "expected some; is it of another language, or in capitals?"
             )
-        in_signature["limit-vocab"] = limit.sha256[:12]
+        in_signature["limit-vocab"] = limit.sha256[:HASH_DIGITS]
         lacking = set(limit.words).difference(model.words)
         info = replace(info, lacking=tuple(word for word in limit.words if word in lacking))
     if threshold := options.entropy_prune:
@@ -324,7 +317,7 @@ def _estimated(
         model, info, _ = model_of_counts(counts, plan, for_arpa=out is not None)
     else:
         model, info, _ = model_of_text(text, plan, for_arpa=out is not None)
-    return _kept(model, info, options, limit=limit, out=out)
+    return _reshape_and_save(model, info, options, limit=limit, out=out)
 
 
 def _refuse_beside_lmplz(options: NgramOptions, *, limit: Inventory | None) -> None:

@@ -22,7 +22,15 @@ QueryEngine = Literal["auto", "charlm", "kenlm"]
 NgramModel = BackoffModel | KenLMModel  # both answer `score` alike
 
 
-def require_model(path: str | Path) -> None:
+def refuse_binary(path: str | Path, why: str) -> None:
+    """Raises ConfigError for KenLM's binary; DataError if there is no file."""
+    if not is_pipe(path):
+        _require_model(path)
+        if is_kenlm_binary(path):
+            raise ConfigError(f"{path}: KenLM's binary, {why}")
+
+
+def _require_model(path: str | Path) -> None:
     """Raises DataError for a model that is missing, or a folder."""
     if not Path(path).exists():
         raise DataError(f"{path}: no such file; expected an ARPA file or KenLM's binary")
@@ -40,13 +48,9 @@ def listed_ngram(path: str | Path) -> BackoffModel:
         ConfigError: a binary of KenLM's.
         DataError: no such file, or not an ARPA file.
     """
-    if not is_pipe(path):
-        require_model(path)
-        if is_kenlm_binary(path):
-            raise ConfigError(
-                f"{path}: KenLM's binary, which does not list its words; expected the ARPA file "
-                "that it was made from"
-            )
+    refuse_binary(
+        path, "which does not list its words; expected the ARPA file that it was made from"
+    )
     return read_arpa(path, mend=CONVERT)  # the callers have no option for another encoding
 
 
@@ -73,7 +77,7 @@ def load_ngram(
                 f"{display_name(path)}: KenLM reads no pipe; expected a file, or --engine charlm"
             )
         return read_arpa(path, encoding=encoding, digest=digest)
-    require_model(path)
+    _require_model(path)
     if not is_utf8(encoding):
         if engine == "kenlm" or is_kenlm_binary(path):
             raise ConfigError(

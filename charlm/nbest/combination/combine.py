@@ -15,8 +15,8 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.interface.json_results import JsonResult
 from charlm.interface.options import keywords, require_one_stdin, several
+from charlm.interface.progress_messages import with_progress
 from charlm.interface.short_repr import ShortRepr
-from charlm.interface.so_far import with_progress
 from charlm.nbest.combination.combine_options import CombineOptions
 from charlm.nbest.formats import detect
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored

@@ -8,7 +8,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.interface.json_results import JsonResult
 from charlm.interface.options import OnStage, require_one_stdin
-from charlm.interface.so_far import with_progress
+from charlm.interface.progress_messages import with_progress
 from charlm.nbest.formats import detect
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.formats.tsv import is_comment

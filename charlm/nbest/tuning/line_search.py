@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from charlm.interface.so_far import with_progress
+from charlm.interface.progress_messages import with_progress
 from charlm.nbest.metrics.error_rates import Ints
 from charlm.nbest.ranking.features import Floats, weighted
 from charlm.nbest.tuning.problem import Problem, first_highest

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from charlm.interface.so_far import now_and_then
+from charlm.interface.progress_messages import now_and_then
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_counts import Keys, Rows

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import OnStage
-from charlm.interface.so_far import with_progress
+from charlm.interface.progress_messages import with_progress
 from charlm.nbest.formats import FORMATS as LISTS
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat

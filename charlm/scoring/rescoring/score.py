@@ -15,7 +15,7 @@ import numpy as np
 
 from charlm.errors import ConfigError
 from charlm.interface.options import keywords, require_one_stdin, several
-from charlm.interface.so_far import with_progress
+from charlm.interface.progress_messages import with_progress
 from charlm.nbest.formats import FORMATS
 from charlm.nbest.formats.one_best import OneBestFormat
 from charlm.nbest.formats.text import TextFormat

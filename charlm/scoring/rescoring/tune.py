@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from charlm.interface.options import keywords, require_one_stdin, several
-from charlm.interface.so_far import with_progress
+from charlm.interface.progress_messages import with_progress
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate
 from charlm.nbest.metrics.metric_names import metric_named

@@ -13,7 +13,7 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.interface import so_far
+from charlm.interface import progress_messages
 from charlm.ngram.estimation import estimate
 from charlm.ngram.files.arpa_reading import read_arpa
 from charlm.ngram.word_ids import START, words_of
@@ -143,7 +143,7 @@ def test_what_is_done_is_told(
 ) -> None:
     told: list[str] = []
     for name in ("FIRST", "NEXT"):
-        monkeypatch.setattr(so_far, name, -1)
+        monkeypatch.setattr(progress_messages, name, -1)
     exported(tiny_run, corpus_dir, tmp_path / "a.arpa", on_stage=told.append)
     stages = [line.partition(":")[0] for line in told if ":" in line]
     assert list(dict.fromkeys(stages)) == [

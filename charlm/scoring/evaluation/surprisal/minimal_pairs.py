@@ -15,8 +15,8 @@ from typing import Literal, get_args
 
 from charlm.errors import ConfigError, DataError
 from charlm.interface.options import keywords
+from charlm.interface.progress_messages import with_progress
 from charlm.interface.short_repr import ShortRepr
-from charlm.interface.so_far import with_progress
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Item, Items, read_items

@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from charlm.errors import ConfigError
 from charlm.interface.options import keywords
-from charlm.interface.so_far import with_progress
+from charlm.interface.progress_messages import with_progress
 from charlm.scoring.evaluation.surprisal.opened_models import Adapting, OpenedModels, opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
 from charlm.scoring.evaluation.surprisal.surprisal_table import (

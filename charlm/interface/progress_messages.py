@@ -1,4 +1,4 @@
-"""Says how much of a long work is done, so that no command is silent for minutes."""
+"""Messages on how much of a long work is done, so that no command is silent for minutes."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,9 +17,10 @@ def with_progress(
     tell: Callable[[str], object] | None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Item]:
-    """The items, for a work that takes each when those before it are done; told now and then.
+    """The items, with a message now and then on how many are done.
 
-    What works through several together then tells of all of them, not of the first that comes out.
+    It is sent when the next item is asked for, and counts all before that one: also those of a
+    block that is worked through at once.
     """
     is_due = now_and_then(clock)
     for number, each in enumerate(items, 1):
@@ -29,7 +30,7 @@ def with_progress(
 
 
 def now_and_then(clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
-    """Whether, when it is asked, it is time for a message."""
+    """A function that says whether a message is due: first after 10 s, then once a minute."""
     due = clock() + FIRST
 
     def is_due() -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.interface import so_far
-from charlm.interface.so_far import with_progress
+from charlm.interface import progress_messages
+from charlm.interface.progress_messages import with_progress
 from charlm.nbest.references.unknown_words import unknown_words
 from charlm.nbest.scorers import NgramScorer
 from charlm.ngram.backoff import BackoffModel
@@ -36,7 +36,7 @@ def test_what_may_take_minutes_says_how_far_it_is(
     refs.write_text("a\tbad\nb\tgood\n")
     pairs.write_text("sentence_good,sentence_bad\ngood,bad\n")
     for name in ("FIRST", "NEXT"):
-        monkeypatch.setattr(so_far, name, -1)
+        monkeypatch.setattr(progress_messages, name, -1)
     told: list[str] = []
     charlm.score(lists, lm=lm, refs=refs, weight={"am": 1}, write="none", on_stage=told.append)
     charlm.tune(lists, lm=lm, refs=refs, folds=2, restarts=1, on_stage=told.append)

@@ -35,8 +35,8 @@ class First(Generic[Joined]):
         self._devices = asked_devices(machine.gpus, machine.processes, device=machine.device)
         self._threads = threads_of_each(machine.threads, len(self._devices))
         self._stack = stack
-        self.group = group  # all processes that there are by now
-        self.size = max(len(self._devices), group.size)  # and will be
+        self.group = group  # this process alone, or those of torchrun, until `start_others`
+        self.size = max(len(self._devices), group.size)  # of the group after that
         self.device = place_of_process().device_name(self._devices[0])
         set_threads(self._threads)
 

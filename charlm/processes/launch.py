@@ -87,7 +87,12 @@ def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
     workers: list[_Worker] = []
     try:
         with _environment(INTERFACE):
-            store = _met(workers, devices=devices, command=alone.work.command)
+            store = _meeting_place()
+            for rank, device in enumerate(devices[1:], start=1):
+                place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": len(devices)}
+                command = (*alone.work.command, "--device", device)
+                workers.append(_Worker(command, environment={**place, PORT: store.port}))
+            _meet(workers, store)
             with alone.connected(
                 ProcessPlace(0, len(devices)), store=store, within=MEETING
             ) as group:
@@ -107,9 +112,9 @@ def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
             worker.kill()
 
 
-def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[str]) -> TCPStore:
-    """The store of all processes; those that are started for it are added to `workers`."""
-    server, size = socket.create_server((ADDRESS, 0)), len(devices)
+def _meeting_place() -> TCPStore:
+    """A store on the loopback interface, by which all processes are to meet."""
+    server = socket.create_server((ADDRESS, 0))
     port = server.getsockname()[1]
     try:
         socket.create_connection((ADDRESS, port)).close()
@@ -118,7 +123,7 @@ def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[
             f"{ADDRESS}: {error.strerror}; expected the loopback interface, on which processes "
             "meet; bring it up (ip link set lo up), or use one process"
         ) from None
-    store = TCPStore(
+    return TCPStore(
         *(ADDRESS, port),
         is_master=True,
         timeout=MEETING,
@@ -126,15 +131,15 @@ def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[
         master_listen_fd=server.detach(),
         use_libuv=USES_LIBUV,
     )
-    for rank, device in enumerate(devices[1:], start=1):
-        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, PORT: port}
-        workers.append(_Worker((*command, "--device", device), environment=place))
+
+
+def _meet(workers: "Sequence[_Worker]", store: TCPStore) -> None:
+    """Wait until all processes that were started are ready, and tell them so."""
     while store.add(READY, 0) < len(workers):
         if any(worker.process.poll() is not None for worker in workers):
             raise RankLostError("a process ended before it had met the others; start it again")
         time.sleep(MOMENT)
     store.set(COMPLETE, "")
-    return store
 
 
 def _wait(workers: "Sequence[_Worker]") -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from charlm.ngram.ngram_counts import Counted, count_ngrams
+from charlm.ngram.ngram_counts import Counted, count_ngrams, distinct
 from charlm.ngram.word_ids import START, Ids, WordIds, encode
 
 LINES = ["a b a b", "", "b", "a b a", "c a b a b a b", "", "b"]
@@ -29,6 +29,11 @@ def slow_counts(ids: Ids, n: int) -> Counter[tuple[int, ...]]:
     """The n-grams that begin nowhere but at a sentence's start with `<s>`."""
     ngrams = [tuple(ids[i : i + n].tolist()) for i in range(len(ids) - n + 1)]
     return Counter(ngram for ngram in ngrams if START not in ngram[1:])
+
+
+@pytest.mark.parametrize("keys", [[], [0], [7, 0, 7, 3, 0, 2**62, 3]])
+def test_distinct_keys_are_those_of_a_set_in_order(keys: list[int]) -> None:
+    assert distinct(np.array(keys, np.int64)).tolist() == sorted(set(keys))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])

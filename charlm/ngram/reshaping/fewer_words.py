@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s, log10_in_place
+from charlm.ngram.ngram_counts import distinct
 from charlm.ngram.reshaping.ngram_set import Closure, Kept, extended, spread_with_backoffs, union
 from charlm.ngram.word_ids import END, MARKS, START, UNK
 
@@ -48,7 +49,7 @@ def _with_unk_where_words_go(closure: Closure, is_unk: Kept) -> Closure:
     return extended(
         closure,
         [
-            np.unique(level.keys[rows] // n_words) * n_words + UNK
+            distinct(level.keys[rows] // n_words) * n_words + UNK
             for level, rows in zip(closure.levels, goes, strict=True)
         ],
     )

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.ngram_counts import ABSENT, Keys, Rows, SortedKeys, rows_of
+from charlm.ngram.ngram_counts import ABSENT, Keys, Rows, SortedKeys, distinct, rows_of
 from charlm.ngram.word_ids import START, Ids
 
 Kept = npt.NDArray[np.bool_]
@@ -75,7 +75,7 @@ def union(models: Sequence[BackoffModel]) -> Closure:
         more_keys = [
             rows_of(levels, ids=ids[:, :-1], n_words=n_words) * n_words + ids[:, -1] for ids in more
         ]
-        keys = np.unique(np.concatenate([*own_keys, *more_keys]))
+        keys = distinct(np.concatenate([*own_keys, *more_keys]))
         levels.append(Level(keys, _suffixes(levels, keys, n_words=n_words)))
         places = [levels[-1].find(each) for each in own_keys]
     return Closure(words, tuple(levels))
@@ -109,7 +109,7 @@ def extended(closure: Closure, additions: Sequence[Keys]) -> Closure:
     levels = [closure.levels[0]]
     places = np.arange(n_words)  # where the closure's own n-grams of the order below are now
     for level, keys in zip(closure.levels[1:], additions[1:], strict=True):
-        merged = _moved(np.union1d(level.keys, keys), places, n_words=n_words)
+        merged = _moved(distinct(np.append(level.keys, keys)), places, n_words=n_words)
         own = _moved(level.keys, places, n_words=n_words)
         levels.append(Level(merged, _suffixes(levels, merged, n_words=n_words)))
         places = levels[-1].find(own)

@@ -9,6 +9,7 @@ Differs from the paper, in which the words to predict may also be replaced.
 
 import numpy as np
 
+from charlm.ngram.ngram_counts import distinct
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
@@ -19,7 +20,7 @@ class KneserNeyNoise:
     def __init__(self, ids: Ids, n_forms: int, *, share: float) -> None:
         counts = np.bincount(ids, minlength=n_forms)
         before = np.concatenate([[END], ids[:-1]]).astype(np.int64)
-        pairs = np.unique(before * n_forms + ids)
+        pairs = distinct(before * n_forms + ids)
         n_followers = np.bincount(pairs // n_forms, minlength=n_forms)
         n_preceding = np.bincount(pairs % n_forms, minlength=n_forms)
         self.replaced_share = share * n_followers / np.maximum(counts, 1)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Log10s, log10_in_place
-from charlm.ngram.reshaping.ngram_set import Closure, spread, union
+from charlm.ngram.reshaping.ngram_set import Closure, log10_probs_of, union
 from charlm.ngram.reshaping.pruning import worth_keeping
 from charlm.ngram.reshaping.renormalising import MOST, MOST_OF_A_MODEL, renormalised
 
@@ -18,7 +18,7 @@ from charlm.ngram.reshaping.renormalising import MOST, MOST_OF_A_MODEL, renormal
 def interpolated(models: Sequence[BackoffModel], weights: Sequence[float]) -> BackoffModel:
     """One model near to the weighted mixture of these, whose words are in one order."""
     closure = union(models)
-    log10_probs = mixed([spread(closure, model) for model in models], weights)
+    log10_probs = mixed([log10_probs_of(closure, model) for model in models], weights)
     source = "+".join(model.source for model in models)
     return renormalised(closure, log10_probs, source=source, most=MOST_OF_A_MODEL)
 
@@ -35,7 +35,7 @@ def cut_to(order: int, model: BackoffModel) -> BackoffModel:
 def entropy_pruned(model: BackoffModel, threshold: float) -> BackoffModel:
     """A model without the n-grams whose removal raises the perplexity by at most this share."""
     closure = union([model])
-    log10_probs = spread(closure, model)
+    log10_probs = log10_probs_of(closure, model)
     return pruned(
         closure, log10_probs, threshold=threshold, source=model.source, most=MOST_OF_A_MODEL
     )
@@ -58,10 +58,10 @@ def pruned(
     return renormalised(closure.kept(kept), fewer, source=source, most=most)
 
 
-def mixed(spreads: Sequence[Sequence[Log10s]], weights: Sequence[float]) -> list[Log10s]:
+def mixed(by_model: Sequence[Sequence[Log10s]], weights: Sequence[float]) -> list[Log10s]:
     """log10 of the weighted sum of the probabilities of each order's n-grams."""
     results = []
-    for parts in zip(*spreads, strict=True):
+    for parts in zip(*by_model, strict=True):
         probs = np.zeros(len(parts[0]))
         for weight, log10_probs in zip(weights, parts, strict=True):
             probs += weight * 10.0**log10_probs

@@ -10,7 +10,7 @@ import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s, log10_in_place
 from charlm.ngram.ngram_counts import distinct
-from charlm.ngram.reshaping.ngram_set import Closure, Kept, extended, spread_with_backoffs, union
+from charlm.ngram.reshaping.ngram_set import Closure, Kept, extended, probs_and_backoffs_of, union
 from charlm.ngram.word_ids import END, MARKS, START, UNK
 
 
@@ -19,7 +19,7 @@ def limited_to(words: Collection[str], model: BackoffModel) -> BackoffModel:
     is_unk = np.array([word not in words for word in model.words])
     is_unk[[UNK, START, END]] = True, False, False
     closure = _with_unk_where_words_go(union([model]), is_unk)
-    log10_probs, log10_backoffs = spread_with_backoffs(closure, model)
+    log10_probs, log10_backoffs = probs_and_backoffs_of(closure, model)
     shares = _shares_of_unk(closure, log10_probs, log10_backoffs, is_unk=is_unk)
 
     log10_probs[0][UNK] = shares[0][0]

@@ -149,15 +149,15 @@ def _suffixes(levels: Sequence[Level], keys: Keys, *, n_words: int) -> Rows:
     return found.astype(np.int32)
 
 
-def spread(closure: Closure, model: BackoffModel) -> list[Log10s]:
+def log10_probs_of(closure: Closure, model: BackoffModel) -> list[Log10s]:
     """log10 P(last word | words before) under `model` of all n-grams of a closure, by order.
 
     The closure has all of the model's n-grams; for others the model backs off.
     """
-    return spread_with_backoffs(closure, model)[0]
+    return probs_and_backoffs_of(closure, model)[0]
 
 
-def spread_with_backoffs(
+def probs_and_backoffs_of(
     closure: Closure, model: BackoffModel
 ) -> tuple[list[Log10s], list[Log10s]]:
     """The same, and log10 of the back-offs of these n-grams as contexts.

@@ -16,7 +16,7 @@ from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_counts import Keys, Rows
 from charlm.ngram.reshaping.combination import mixed, pruned
-from charlm.ngram.reshaping.ngram_set import Closure, context_rows, extended, spread, union
+from charlm.ngram.reshaping.ngram_set import Closure, context_rows, extended, log10_probs_of, union
 from charlm.ngram.reshaping.renormalising import renormalised
 from charlm.ngram.word_ids import words_of
 from charlm.scoring.evaluation.em_weights import em_weights
@@ -76,17 +76,17 @@ class Approximator:
         }
         if self._options.followers:
             closure = self._with_followers(closure, texts)
-        spreads = [spread(closure, each) for each in models]
+        by_model = [log10_probs_of(closure, each) for each in models]
         asked = ngram_ids(valid)
         scores = [each.score_ids(asked).log10_probs for each in models]
-        prior = mixed(spreads, em_weights(np.stack(scores)).weights.tolist())
+        prior = mixed(by_model, em_weights(np.stack(scores)).weights.tolist())
         average = self._averaged(closure, texts, prior=prior)
-        spreads.append([grams.log10_probs for grams in average.orders])
+        by_model.append([grams.log10_probs for grams in average.orders])
         scores.append(average.score_ids(asked).log10_probs)
         weights = em_weights(np.stack(scores)).weights.tolist()
         result = pruned(
             closure,
-            mixed(spreads, weights),
+            mixed(by_model, weights),
             threshold=self._options.entropy_prune,
             source=str(self._model.source),
         )

@@ -16,7 +16,7 @@ from charlm.ngram.estimation import estimate
 from charlm.ngram.files.arpa_reading import read_arpa
 from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.ngram.reshaping.combination import cut_to, entropy_pruned, interpolated
-from charlm.ngram.reshaping.ngram_set import Closure, spread, union
+from charlm.ngram.reshaping.ngram_set import Closure, log10_probs_of, union
 from charlm.ngram.reshaping.pruning import worth_keeping
 from charlm.ngram.reshaping.renormalising import MOST, renormalised
 from charlm.ngram.word_ids import END, MARKS, START, encode
@@ -94,9 +94,9 @@ def test_a_cut_model_backs_off_from_its_shorter_n_grams(order: int) -> None:
 def mixed(weight: float) -> tuple[Closure, list[np.ndarray], BackoffModel, BackoffModel]:
     one, other = model_of(ONE), model_of(OTHER)
     closure = union([one, other])
-    spreads = [spread(closure, one), spread(closure, other)]
+    by_model = [log10_probs_of(closure, one), log10_probs_of(closure, other)]
     log10s = [
-        np.log10(weight * 10.0**a + (1 - weight) * 10.0**b) for a, b in zip(*spreads, strict=True)
+        np.log10(weight * 10.0**a + (1 - weight) * 10.0**b) for a, b in zip(*by_model, strict=True)
     ]
     return closure, log10s, one, other
 
@@ -123,7 +123,7 @@ def test_every_context_of_a_renormalised_union_sums_to_1() -> None:
 def test_a_union_with_itself_is_the_model() -> None:
     model = model_of(ONE)
     closure = union([model, model])
-    same = renormalised(closure, spread(closure, model), source="x")
+    same = renormalised(closure, log10_probs_of(closure, model), source="x")
     for found, expected in zip(same.orders, model.orders, strict=True):
         assert found.keys.tolist() == expected.keys.tolist()
         assert found.log10_probs == pytest.approx(expected.log10_probs, abs=1e-9)
@@ -146,7 +146,7 @@ def test_n_grams_that_claim_more_than_all_are_scaled_down() -> None:
 def test_a_context_that_all_words_follow_has_no_word_to_back_off_to() -> None:
     model = model_of(["a a", "a b", "a c", "a d", "a", "a <unk>"], order=2)
     closure = union([model])
-    log10s = spread(closure, model)
+    log10s = log10_probs_of(closure, model)
     same = renormalised(closure, log10s, source="x")
     follows_a = closure.contexts(2) == WORDS.index("a")
     assert follows_a.sum() == len(WORDS) - 1

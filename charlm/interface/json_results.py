@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-# What the object calls fields whose name in Python would say less, or is an option's there.
+# Fields that have another name in the object, whatever the class.
 NAMES = {"tap": "at", "is_known": "known", "sizes": "n_ngrams"}
 
 

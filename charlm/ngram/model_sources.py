@@ -39,8 +39,8 @@ class ModelInfo:
     fallback_orders: tuple[int, ...]  # for which the text gave no discounts
     seconds: float
     in_signature: dict[str, str]  # what a signature says of it
-    left_out: tuple[str, ...] = ()  # labels of noise of a list of words that the text lacks
-    lacking: tuple[str, ...] = ()  # words to which it was to be limited, and which it has not
+    left_out: tuple[str, ...] = ()  # labels of noise in a list of words that the text lacks
+    lacking: tuple[str, ...] = ()  # words of --limit-vocab that the model lacks
 
     @property
     def n_ngrams(self) -> int:
@@ -132,10 +132,10 @@ def model_of_counts(
     """
     began = time.perf_counter()
     word_ids = _word_ids(plan.vocabulary)
-    read = read_counts(paths, word_ids, order=plan.order, rules=plan.rules)
+    counted, sha256 = read_counts(paths, word_ids, order=plan.order, rules=plan.rules)
     name = ", ".join(map(display_name, paths))
-    in_signature = plan.in_signature(read.sha256, of="counts")
-    source = _CountedText(name, in_signature, word_ids, read.orders, began)
+    in_signature = plan.in_signature(sha256, of="counts")
+    source = _CountedText(name, in_signature, word_ids, counted, began)
     return source.model(plan, for_arpa=for_arpa)
 
 

@@ -1,4 +1,4 @@
-"""The words of an n-gram model and their ids, as lmplz numbers them, and sentences in them.
+"""The words of an n-gram model, numbered as by lmplz, and texts read in them.
 
 `<s>` is a word here, since ARPA files list it and n-grams begin with it; it is never predicted.
 """

@@ -27,18 +27,12 @@ BLOCK = 1 << 16  # n-grams that are written at once
 WANTED = "expected an n-gram and how often it occurs, as `the cat 12`"
 
 
-@dataclass(frozen=True)
-class ReadCounts:
-    """The n-grams of orders 1, 2, … that files hold, and a hash of the files' lines."""
-
-    orders: list[Counted]
-    sha256: str
-
-
 def read_counts(
     paths: Sequence[str | Path], word_ids: WordIds, *, order: int, rules: LineRules = TEXT
-) -> ReadCounts:
-    """The counts of n-grams up to `order` in files; longer ones are passed over.
+) -> tuple[list[Counted], str]:
+    """The counts of n-grams of orders 1 to `order` in files, and a SHA-256 of the files' lines.
+
+    Longer n-grams are passed over.
 
     Raises:
         DataError: a line that is none, no n-gram of the order, a mark in the middle of an n-gram,
@@ -68,7 +62,7 @@ def read_counts(
         orders.append(listing.counted(orders, ids=numbers, counts=occurrences))
         listing.require_frequent_parts(orders)
     listing.require_sentences(orders)
-    return ReadCounts(orders, digest.hexdigest())
+    return orders, digest.hexdigest()
 
 
 @dataclass(frozen=True)

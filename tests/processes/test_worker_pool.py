@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from charlm.errors import DataError
-from charlm.processes.group import Group, WorkerPool, shared_out
+from charlm.processes.group import Group
+from charlm.processes.worker_pool import WorkerPool, shared_out
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from charlm.model.build import build_model
 from charlm.ngram.estimation import estimate
 from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.ngram.word_ids import WordIds, encode, words_of
-from charlm.processes.group import Group, WorkerPool
+from charlm.processes.group import Group
+from charlm.processes.worker_pool import WorkerPool
 from charlm.scoring.likelihood import nll
 from charlm.text.corpus.normalisation.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory

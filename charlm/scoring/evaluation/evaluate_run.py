@@ -12,7 +12,8 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.processes.command import First, Machine, run_command
-from charlm.processes.group import EVALUATION, Group, WorkerPool
+from charlm.processes.group import EVALUATION, Group
+from charlm.processes.worker_pool import WorkerPool
 from charlm.run.folder import learned_unnormalised
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run

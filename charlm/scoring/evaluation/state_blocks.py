@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from charlm.processes.group import WorkerPool, shared_out
+from charlm.processes.worker_pool import WorkerPool, shared_out
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.log_z import LogZ, MeteredOutput
 from charlm.scoring.likelihood.nll import FormVectors, Nlls, batch_nlls, continued_nll

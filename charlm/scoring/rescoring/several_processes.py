@@ -22,7 +22,8 @@ from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.processes.command import First, Machine, run_command
-from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
+from charlm.processes.group import SCORING, Group
+from charlm.processes.worker_pool import WorkerPool, shared_out
 from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists
 from charlm.scoring.rescoring.options.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers, spells

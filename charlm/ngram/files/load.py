@@ -1,7 +1,7 @@
 """Loading an n-gram model from a file, by KenLM or by our own reader.
 
-KenLM loads ARPA five times as fast and takes its own binaries; our reader is there for ARPA files
-that it refuses, for pipes, and for machines without its module. Their answers differ only by fp32
+KenLM loads ARPA twice as fast and takes its own binaries; our reader is there for ARPA files that
+it refuses, for pipes, and for machines without its module. Their answers differ only by fp32
 rounding. If a broken file lists an n-gram of two words or more twice, KenLM silently takes the
 first; our reader refuses the file.
 """

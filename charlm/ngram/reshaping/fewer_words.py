@@ -76,4 +76,5 @@ def _shares_of_unk(
         shorter = closure.levels[n - 2].suffixes if n > 2 else np.zeros(n_contexts, np.int32)
         others = np.maximum(shares[-1][shorter] - below, 0.0)  # below 0 by rounding alone
         shares.append(listed + 10.0 ** log10_backoffs[n - 2] * others)
-    return [log10_in_place(each) for each in shares]
+    # A file's decimals may sum to a little more than 1.
+    return [np.minimum(log10_in_place(each), 0.0) for each in shares]

@@ -13,6 +13,7 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.baseline import ngram_baseline
 from charlm.ngram.estimation import estimate
 from charlm.ngram.files.arpa_reading import read_arpa
+from charlm.ngram.files.arpa_writing import write_arpa
 from charlm.ngram.reshaping.fewer_words import limited_to
 from charlm.ngram.word_ids import MARKS, WordIds, encode
 
@@ -77,6 +78,17 @@ def test_a_file_without_unk_and_without_suffixes_gives_it_what_goes(tmp_path: Pa
     b, c = (last_prob(whole, ["a", word]) for word in "bc")
     assert last_prob(fewer, ["a", "<unk>"]) == pytest.approx(b + c, rel=1e-12)
     assert limited_to({"a", "b", "c"}, whole).sizes[0] == 5  # nothing goes, <unk> stays unlisted
+
+
+def test_probabilities_of_four_decimals_never_make_unk_more_than_certain(tmp_path: Path) -> None:
+    (tmp_path / "a.arpa").write_text(
+        "\\data\\\nngram 1=5\nngram 2=2\n\n\\1-grams:\n-0.6021\t</s>\n-99\t<s>\n"
+        "-0.6021\ta\t-99\n-0.6021\tb\n-0.6021\tc\n\n"
+        "\\2-grams:\n-0.5228\ta b\n-0.1549\ta c\n\n\\end\\\n"  # 0.300054 + 0.700003
+    )
+    write_arpa(limited_to({"a"}, read_arpa(tmp_path / "a.arpa")), tmp_path / "b.arpa")
+    assert "\n0\ta <unk>\n" in (tmp_path / "b.arpa").read_text()
+    assert last_prob(read_arpa(tmp_path / "b.arpa"), ["a", "c"]) == 1.0
 
 
 def test_a_list_of_words_limits_a_file_for_other_programs(corpus_dir: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -53,7 +54,7 @@ def joined(alone: Joined) -> Iterator[Joined]:
     if place.size == 1:
         yield alone
     elif port is None:
-        with alone.connected(place) as group:
+        with _closed_sockets_are_errors(), alone.connected(place) as group:
             yield group
     else:
         _end_with_the_first()
@@ -61,8 +62,28 @@ def joined(alone: Joined) -> Iterator[Joined]:
         store = TCPStore(ADDRESS, int(port), timeout=MEETING, use_libuv=USES_LIBUV)
         store.add(READY, 1)
         store.wait([COMPLETE], SILENCE)
-        with alone.connected(place, store=store, within=MEETING) as group:
+        with (
+            _closed_sockets_are_errors(),
+            alone.connected(place, store=store, within=MEETING) as group,
+        ):
             yield group
+
+
+@contextmanager
+def _closed_sockets_are_errors() -> Iterator[None]:
+    """Make writing to a process that is gone an error, where it would end this one.
+
+    gloo writes to its sockets without asking for that, and `charlm` dies of closed pipes as other
+    tools do. Elsewhere Python makes closed pipes errors from its start.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)
 
 
 def _end_with_the_first() -> None:
@@ -84,6 +105,12 @@ def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
     if len(devices) == 1:
         yield alone
         return
+    with _closed_sockets_are_errors(), _started(devices, alone=alone) as group:
+        yield group
+
+
+@contextmanager
+def _started(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
     workers: list[_Worker] = []
     try:
         with _environment(INTERFACE):

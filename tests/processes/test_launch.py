@@ -115,6 +115,25 @@ def test_a_loopback_interface_that_is_down_is_one_line_at_once(
     )
 
 
+def test_among_several_processes_a_closed_socket_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def meet() -> None:
+        seen.append(signal.getsignal(signal.SIGPIPE))
+        raise ProcessError("nowhere")
+
+    monkeypatch.setattr("charlm.processes.launch._meeting_place", meet)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as the command line has it
+    try:
+        with pytest.raises(ProcessError), launched(["cpu", "cpu"], alone=Group()):
+            raise AssertionError("it is alone")
+        assert (seen, signal.getsignal(signal.SIGPIPE)) == ([signal.SIG_IGN], signal.SIG_DFL)
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+
+
 def test_ctrl_c_waits_for_nobody(starting: Starting) -> None:
     starting("trap '' INT; kill -INT $PPID; exec sleep 60")
     began = time.monotonic()

@@ -303,14 +303,18 @@ def test_a_note_that_nobody_can_be_told_ends_no_command(stderr: str) -> None:
     assert (process.returncode, results) == (0, "result\n")
 
 
-def test_a_closed_pipe_ends_the_program_silently() -> None:
-    process = start("[output.write('line ' * 100) for _ in range(10**6)]")
+@pytest.mark.parametrize(
+    ("before", "status"),
+    [("", -signal.SIGPIPE), ("signal.signal(signal.SIGPIPE, signal.SIG_IGN); ", 1)],
+)
+def test_a_closed_pipe_ends_the_program_silently(before: str, status: int) -> None:
+    process = start(before + "[output.write('line ' * 100) for _ in range(10**6)]")
     assert process.stdout is not None
     assert process.stdout.readline().startswith("line line")
     process.stdout.close()
     assert process.stderr is not None
     errors = process.stderr.read()
-    assert (process.wait(timeout=300), errors) == (-signal.SIGPIPE, "")
+    assert (process.wait(timeout=300), errors) == (status, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")

@@ -69,7 +69,7 @@ def test_in_fp64_chained_steps_and_a_whole_sentence_agree_to_1e_9(
     form_ids = FormIds(model._run.inventory)
     (ids,) = encode_sentences([words], form_ids)
     nll, _ = continued_nll(
-        model._vectors,
+        model._form_vectors,
         ids,
         spellings=form_ids.spellings,
         state=model._run.model.context.initial_state(1),

@@ -124,7 +124,7 @@ def test_a_speller_spells_each_unk_with_the_sentences_own_numbers(tiny_run: Path
         found = list(drawer.sentences(20, batch_size=batch_size))
         if by == "spelling":
             scored = charlm.load(tiny_run, device="cpu")
-            scored._vectors = vectors  # the run itself reads unknown words as <unk>
+            scored._form_vectors = vectors  # the run itself reads unknown words as <unk>
             for each in found:
                 expected = scored.score(" ".join(each.words)).log10_probs
                 nats = np.array(expected[: len(each.log_probs)]) * np.log(10)

@@ -19,8 +19,8 @@ def combine(options: CombineOptions, *, as_json: bool) -> Results:
     """Put the lists of several systems together.
 
     Each hypothesis of any system gets one score, `combined`: ln of the sum of its posteriors, each
-    times its system's share. `charlm score` chooses by it, the likeliest hypothesis or that which
-    the systems agree with most (--mbr), and writes what it can of any list.
+    times its system's share. `charlm score` chooses by it: the likeliest hypothesis, or with --mbr
+    the one that the systems agree with most.
 
     \b
     charlm score a.lists --weights a.json --write nbest --out a.jsonl

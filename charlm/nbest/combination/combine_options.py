@@ -16,9 +16,9 @@ class CombineOptions:
     lists: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "A file of each system with the same lists: what `charlm score --write nbest` writes, "
-            "with posteriors. In lists without these, as of one hypothesis each, all hypotheses "
-            "are equally likely.",
+            "One file a system, all with the same lists: what `charlm score --write nbest` "
+            "writes, with posteriors. In lists without these, as of one hypothesis each, all "
+            "hypotheses are equally likely.",
             is_argument=True,
         ),
     ]

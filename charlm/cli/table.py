@@ -34,7 +34,8 @@ def table(options: TableCommand, *, as_json: bool) -> Results:
     Models are rows, data sets columns. Each FILE is what `charlm compare-kn --json` printed for
     one set. The table has the sizes as Kim et al. count them, perplexities, and by how many per
     cent a model is above (+) or below (-) the Kneser-Ney model of the highest order, with the
-    95 % interval of that change. Perplexities are not comparable across data sets.
+    95 % interval of that change. Trainings that differ in their seed alone have a further row, of
+    their mean and standard deviation. Perplexities are not comparable across data sets.
 
     \b
     charlm compare-kn --data cs --model exp/cs --json > cs.json
@@ -62,7 +63,8 @@ def _print_text(found: Table) -> None:
         output.write(f"\nchange from {_baselines(found)} in per cent{_intervals(found)}")
         output.table(compared, header=header)
     output.write(
-        f"\nppl of the test text, or of the part behind a colon, state {found.state}; {SIZES}"
+        f"\nppl of the test text, or of the part behind a colon, state {found.state}"
+        f"{_deviations(found)}; {SIZES}"
     )
     for column in found.columns:
         for name, cell in column.cells.items():
@@ -86,7 +88,10 @@ def _rows(found: Table) -> Iterator[tuple[str, list[TableCell | None]]]:
 
 
 def _ppl(cell: TableCell | None) -> str:
-    return output.NOTHING if cell is None else shown_ppl(cell.ppl)
+    """A perplexity, or `40.48±1.05`."""
+    if cell is None:
+        return output.NOTHING
+    return shown_ppl(cell.ppl) + ("" if cell.deviation is None else f"±{shown_ppl(cell.deviation)}")
 
 
 def _percent(cell: TableCell | None) -> str:
@@ -115,14 +120,26 @@ def _intervals(found: Table) -> str:
     return "; no interval: no model was compared with it in one call, or by an older charlm"
 
 
+def _has_deviations(found: Table) -> bool:
+    cells = (cell for column in found.columns for cell in column.cells.values())
+    return any(cell.deviation is not None for cell in cells)
+
+
+def _deviations(found: Table) -> str:
+    if not _has_deviations(found):
+        return ""
+    return "; NAME… and ±: mean and standard deviation of trainings that differ in their seed alone"
+
+
 def _tsv_lines(found: Table) -> Iterator[str]:
-    kinds = ("", ":percent", ":from", ":to")
+    kinds = ("", ":percent", ":from", ":to", *([":deviation"] if _has_deviations(found) else []))
     yield _tabbed(["model", *(f"{each.name}{kind}" for each in found.columns for kind in kinds)])
     for name, sizes in _sizes(found):
         numbers = ("" if size == output.NOTHING else size for size in sizes)
-        yield _tabbed([name, *(each for number in numbers for each in (number, "", "", ""))])
+        empty = [""] * (len(kinds) - 1)
+        yield _tabbed([name, *(each for number in numbers for each in (number, *empty))])
     for name, cells in _rows(found):
-        yield _tabbed([name, *(each for cell in cells for each in _tsv_cells(cell))])
+        yield _tabbed([name, *(each for cell in cells for each in _tsv_cells(cell)[: len(kinds)])])
 
 
 def _tabbed(cells: Sequence[str]) -> str:
@@ -130,7 +147,9 @@ def _tabbed(cells: Sequence[str]) -> str:
 
 
 def _tsv_cells(cell: TableCell | None) -> list[str]:
-    numbers = [None] * 4 if cell is None else [cell.ppl, cell.percent, cell.low, cell.high]
+    numbers: list[float | None] = [None] * 5
+    if cell is not None:
+        numbers = [cell.ppl, cell.percent, cell.low, cell.high, cell.deviation]
     return ["" if number is None else f"{number:.6g}" for number in numbers]
 
 
@@ -145,7 +164,8 @@ def _markdown_lines(found: Table) -> Iterator[str]:
     yield ""
     yield (
         f"Perplexity of the test text, or of the part behind a colon, state {found.state}; in "
-        f"brackets the change from {_baselines(found)} in per cent{_intervals(found)}. "
+        f"brackets the change from {_baselines(found)} in per cent{_intervals(found)}"
+        f"{_deviations(found)}. "
         f"{SIZES}."
     )
 

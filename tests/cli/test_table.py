@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 
+KINDS = ("", ":percent", ":from", ":to", ":deviation")
 SIGNATURE = "charlm:0|train:{0}|vocab:0|data:{0}|split:test|state:sentence"
 
 
@@ -134,3 +135,23 @@ def test_an_end_of_an_interval_that_is_not_zero_is_not_shown_as_zero(
     percent, ends = shown.rstrip("]").replace("-", "\u2212").split("[")
     told = f"({percent} %; {ends.replace(',', ' to ')})"
     assert told in printed(*files, "--format", "markdown")
+
+
+def test_trainings_with_several_seeds_have_a_mean_with_its_deviation(files: list[str]) -> None:
+    value = json.loads(Path(files[0]).read_text())
+    figures = {"mean": 150.5, "deviation": 2.25}
+    value["groups"][0]["seeds"] = [{"systems": ["char", "char2"], "carried": figures}]
+    Path(files[0]).write_text(json.dumps(value))
+    told = "; NAME… and ±: mean and standard deviation of trainings that differ in their seed alone"
+    text = printed(*files)
+    assert "\nchar    150.00           -\nchar…   150.50±2.25      -\n" in text
+    assert "\nchar…  -24.8                   -\n" in text
+    assert f"state carried{told}; V words" in text
+    markdown = printed(*files, "--format", "markdown")
+    assert "\n| char… | 150.50±2.25 (−24.8 %) | - |\n" in markdown
+    assert f"95 % interval{told}. V words" in markdown
+    lines = printed(*files, "--format", "tsv").splitlines()
+    names = [f"{name}{kind}" for name in ("cs", "de|at") for kind in KINDS]
+    assert lines[0].split("\t") == ["model", *names]
+    assert lines[-1].split("\t") == ["char…", "150.5", "-24.75", "", "", "2.25", *[""] * 5]
+    assert {len(line.split("\t")) for line in lines} == {11}

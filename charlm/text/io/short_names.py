@@ -16,3 +16,8 @@ def short_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[str
         unique = (t for t in tails if not any(f"/{o}".endswith(f"/{t}") for o in others))
         names.append(next(unique, str(path)))
     return names
+
+
+def name_of_all(names: Sequence[str]) -> str:
+    """What stands for all of these in one field of a table."""
+    return f"{names[0]}…"

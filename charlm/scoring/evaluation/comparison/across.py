@@ -19,7 +19,7 @@ from charlm.interface.short_repr import ShortRepr
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.io.files import display_name, open_bytes, parse_json
 from charlm.text.io.lines import MIB
-from charlm.text.io.short_names import short_names
+from charlm.text.io.short_names import name_of_all, short_names
 
 TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
 MOST_BYTES = 64 * MIB  # a comparison takes a few KiB; a small .gz may unpack to any size
@@ -45,6 +45,7 @@ class TableCell:
     """The figures of one model on one data set."""
 
     ppl: float | None  # None: too large for a floating-point number
+    deviation: float | None  # of several trainings, whose mean `ppl` is; None: of one
     percent: float | None  # change from Kneser–Ney's perplexity, + or -; None for itself
     low: float | None  # the 95 % interval of that change; None from a charlm before 0.2
     high: float | None
@@ -74,7 +75,10 @@ class Table(JsonResult, ShortRepr):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The rows: Kneser–Ney by order, then models as given, each followed by its mixture."""
+        """The rows: Kneser–Ney by order, then models as given, each followed by its mixture.
+
+        Then those of several trainings, named after the first.
+        """
         names = list(dict.fromkeys(name for column in self.columns for name in column.cells))
         return tuple(sorted(names, key=lambda name: _order(name) or 10))
 
@@ -147,6 +151,9 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Data
         path, groups, split = Path(value["data"]), value["groups"], value.get("split", "test")
         group = groups[0]
         systems = {system["name"]: system[state] for system in group["systems"]}
+        for each in group.get("seeds", []):
+            figures = {"ppl": each[state]["mean"], "deviation": each[state]["deviation"]}
+            systems[name_of_all(each["systems"])] = {**figures, "signature": None}
         pairs = {(p["first"], p["second"]): p[state] for p in group["differences"]}
         texts = tuple(sorted(TEXTS.findall(group["systems"][0][state]["signature"])))
         _ = group["n_words_of_vocabulary"], group["n_tokens"]
@@ -154,8 +161,10 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Data
             raise TypeError("text as 'vocabulary_sha256'")
         for name, figures in systems.items():
             _ = figures["signature"], _order(name)
-            if not _is_number_or_none(figures["ppl"]):
-                raise TypeError(f"number as 'ppl' of {name!r}")
+            for key in ("ppl", "deviation"):
+                if not _is_number_or_none(figures.get(key)):
+                    raise TypeError(f"number as {key!r} of {name!r}")
+            _ = figures["ppl"]
         if not all(_is_difference(each) for each in pairs.values()):
             raise TypeError("object with numbers as each of 'differences'")
     except (KeyError, TypeError, IndexError) as error:
@@ -225,6 +234,7 @@ def _column(name: str, found: _DataSet) -> Column:
         has_percent = system != baseline and reference and figures["ppl"] is not None
         cells[system] = TableCell(
             ppl=figures["ppl"],
+            deviation=figures.get("deviation"),
             percent=_percent(figures["ppl"] / reference) if has_percent else None,
             low=_percent(pair.get("ratio_low")),
             high=_percent(pair.get("ratio_high")),

@@ -18,6 +18,7 @@ from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOpt
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.corpus.tokens import share
+from charlm.text.io.short_names import name_of_all
 from charlm.text.perplexity.perplexity import Counts, Perplexity
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -108,8 +109,7 @@ class Seeds:
 
     @property
     def label(self) -> str:
-        """One field of a table that stands for all of them."""
-        return f"{self.names[0]}…"
+        return name_of_all(self.names)
 
     def less(self, other: Self, state: State) -> MeanDifference | None:
         """The mean less that of the others; None if a perplexity is too large for a float."""

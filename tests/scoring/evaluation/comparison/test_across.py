@@ -71,6 +71,33 @@ def test_a_model_is_held_against_kneser_ney_in_per_cent_with_its_interval(write:
     assert "char" not in found.columns[1].cells
 
 
+def test_trainings_with_several_seeds_are_a_row_of_their_mean(write: Any) -> None:
+    seeds = [{"systems": ["a", "b"], "carried": {"mean": 81.0, "deviation": 1.5}}]
+    found = table(write("cs", {"KN-5": 100.0, "a": 80.0, "b": 82.0}, seeds=seeds))
+    assert found.systems == ("KN-5", "a", "b", "a…")
+    cell = found.columns[0].cells["a…"]
+    assert (cell.ppl, cell.deviation, cell.low, cell.signature) == (81.0, 1.5, None, None)
+    assert cell.percent == pytest.approx(-19)
+    assert found.columns[0].cells["a"].deviation is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [{"systems": [], "carried": {"mean": 1.0, "deviation": 1.0}}],
+        [{"systems": ["a"], "carried": {"mean": "x", "deviation": 1.0}}],
+        [{"systems": ["a"], "carried": {"mean": 1.0, "deviation": "x"}}],
+        [{"systems": ["a"], "sentence": {"mean": 1.0, "deviation": 1.0}}],
+        [7],
+        7,
+    ],
+)
+def test_seeds_that_compare_kn_did_not_write_are_refused(wrong: Any, write: Any) -> None:
+    path = write("cs", {"KN-5": 100.0}, seeds=wrong)
+    with pytest.raises(DataError, match=r"cs\.json: not what `charlm compare-kn --json` prints"):
+        table(path)
+
+
 def test_a_column_of_another_part_than_the_test_text_says_so(write: Any) -> None:
     test, valid = write("cs", {"KN-5": 100.0}), write("de", {"KN-5": 50.0})
     valid.write_text(valid.read_text().replace('"sets/de"', '"sets/cs", "split": "valid"'))

@@ -88,12 +88,13 @@ function across(data) {
   };
   const cell = (each) => {
     if (each === null) return "–";
-    if (each.percent === null) return shown(each.ppl);
+    const ppl = shown(each.ppl) + (each.deviation === null ? "" : `±${each.deviation.toFixed(2)}`);
+    if (each.percent === null) return ppl;
     // As in `charlm table`: no end of an interval is shown as 0 that is none.
     const isZero = (end, decimals) => end && Number(end.toFixed(decimals)) === 0;
     const decimals = [1, 2, 3, 4, 5].find((n) => ![each.low, each.high].some((end) => isZero(end, n))) ?? 6;
     const ends = each.low === null ? "" : `; ${signed(each.low, decimals)} to ${signed(each.high, decimals)}`;
-    return `${shown(each.ppl)} (${signed(each.percent, decimals)} %${ends})`;
+    return `${ppl} (${signed(each.percent, decimals)} %${ends})`;
   };
   const body = [
     ...Object.entries(sizes).map(([name, key]) => [name, ...columns.map((column) => shownOr(column[key], "–"))]),
@@ -103,9 +104,10 @@ function across(data) {
     ? [el("li", {}, bdi(`${name} on ${columns[column].name}`), ": ", el("code", {}, each.signature))] : [])));
   const baselines = [...new Set(columns.map(({ baseline }) => baseline))].join(", ");
   const drawn = rows.some(([, cells]) => cells.some((each) => each !== null && each.low !== null));
+  const isSeveral = rows.some(([, cells]) => cells.some((each) => each !== null && each.deviation !== null));
   section("table", "Across data sets",
     el("span", {}, `perplexity of the measured texts, state ${state}; in brackets the change from `, bdi(baselines),
-      ` in per cent${drawn ? ", with its 95 % interval" : ""}. V words, C characters and M morphs of the vocabulary, T tokens of train. Perplexities do not compare across data sets.`),
+      ` in per cent${drawn ? ", with its 95 % interval" : ""}${isSeveral ? "; NAME… and ±: mean and standard deviation of trainings that differ in their seed alone" : ""}. V words, C characters and M morphs of the vocabulary, T tokens of train. Perplexities do not compare across data sets.`),
     table(["", ...columns.map(({ name }) => name)], body),
     el("details", {}, el("summary", {}, "Signatures of the table"), el("ul", {}, ...signatures)));
 }

@@ -17,7 +17,7 @@ TEXT_ELSEWHERE = (
     "COMMAND -"
 )
 ORDERS = range(1, 10)
-LISTS = ("--prune", "--weights", "--mix-weights")  # of numbers with commas
+LISTS = ("--prune", "--weights", "--mix-weights", "--shares")  # of numbers with commas
 WITHOUT_OPTION = "a text to measure is named without an option: charlm ngram --lm MODEL FILE"
 ESTIMATES = (
     "estimates are always interpolated modified Kneser-Ney, with fallback discounts for small "
@@ -39,6 +39,8 @@ CORPUS = "--data DIR has train.txt and valid.txt, and test.txt if there is one"
 CACHE = "charlm eval --model RUN --adapt cache has a cache, of a run"
 MIXES = "charlm mix A.arpa B.arpa --weights 0.5,0.5 --arpa OUT.arpa mixes models"
 WEIGHTS = "--weights W,W,... has the weights, in the order of the streams"
+CHOOSES = "charlm score BOTH.jsonl --weight combined=1 chooses from what is combined"
+POSTERIORS = "charlm score LISTS --write nbest reads any lists and writes their posteriors"
 TOKENISER = "is part of --metric: bleu has 13a; bleu-zh, bleu-char, … have others"
 OF_TUNE = ("--tuned", "--folds", "--restarts", "--range", "--seed", "--test-refs")
 OF_ESTIMATION = (
@@ -51,6 +53,7 @@ OF_ESTIMATION = (
 ESTIMATION = "ngram --train TEXT --order 5 --out MODEL.arpa"
 LATTICES = "score LATTICES --model RUN"
 NEW_LM = "score LATTICES --old-lm OLD.arpa --lm NEW.arpa"
+COMBINATION = "combine A.jsonl B.jsonl --out BOTH.jsonl"
 TUNING = "tune LISTS --refs REFS --model RUN --out WEIGHTS"
 # Programs of SRILM, KenLM, Kaldi and the RNNLM toolkit, and what does here what they do.
 GUESSED_COMMANDS = {
@@ -63,6 +66,7 @@ GUESSED_COMMANDS = {
     **dict.fromkeys(("ppl", "perplexity", "rnnlm"), "eval TEXT --model RUN"),
     **dict.fromkeys(("lattice-tool", "lmrescore", "rnnlmrescore"), LATTICES),
     **dict.fromkeys(("lattice-lmrescore", "lattice-lmrescore-const-arpa"), NEW_LM),
+    **dict.fromkeys(("nbest-rover", "rover", "lattice-combine", "merge-nbest"), COMBINATION),
     "lattice-mbr-decode": "score LATTICES --mbr wer --write trn",
     **dict.fromkeys(("nbest-to-ctm", "lattice-to-ctm-conf"), "score LATTICES --write ctm"),
     "rnnlm-sentence-probs": "score SENTENCES --model RUN --write word-scores",
@@ -91,6 +95,11 @@ GUESSED_OPTIONS = {
         "--lambda": "--mix-weights A,B mixes models word by word",
     },
     "tune": {"--tokenize": TOKENISER},
+    "combine": {
+        "--weights": "--shares S,S,... has the systems' shares",
+        **dict.fromkeys(("--mbr", "--refs", "--metric", "--write"), CHOOSES),
+        **dict.fromkeys(("--format", "--columns", "--posterior-scale", "--model"), POSTERIORS),
+    },
     "train": {
         **dict.fromkeys(("--train", "--valid", "--test", "--text"), CORPUS),
         "--rnnlm": "--out RUN is the folder that is written",

@@ -101,7 +101,7 @@ class Group:
             if self.is_first:
                 message = [make()]
         finally:  # an error, too, is something that the others wait for
-            with self._together():
+            with self._sending():
                 distributed.broadcast_object_list(message, src=0, group=self.patient)
         if message[0] is None:
             raise self._ended()
@@ -119,7 +119,7 @@ class Group:
             return shares[0]
         own: list[Any] = [None]  # torch fills it
         given = None if shares is None else list(shares)
-        with self._together():
+        with self._sending():
             distributed.scatter_object_list(own, given, src=0, group=self.patient)
         received: Message = own[0]
         return received
@@ -150,6 +150,21 @@ class Group:
         with self._together():
             distributed.all_reduce(sums)
         return tuple(sums.tolist())
+
+    @contextmanager
+    def _sending(self) -> Iterator[None]:
+        """As `_together`; the first process, which sends, waits for the others for a limited time.
+
+        They wait for it already. But gloo may overlook that one of them ended just before, and then
+        waits for it as long as it may.
+        """
+        with self._together():
+            if not self.is_first or self.patient is None:
+                yield
+                return
+            self.patient.set_timeout(SILENCE)
+            yield
+            self.patient.set_timeout(PATIENCE)
 
     @contextmanager
     def _together(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,16 @@ import pytest
 import torch
 from torch import distributed
 
-from charlm.processes.group import EVALUATION, SCORING, TRAINING, Group, RankLostError, Work
+from charlm.processes.group import (
+    EVALUATION,
+    PATIENCE,
+    SCORING,
+    SILENCE,
+    TRAINING,
+    Group,
+    RankLostError,
+    Work,
+)
 from charlm.runtime import ProcessPlace
 
 
@@ -50,6 +60,35 @@ def test_each_has_its_share_and_the_first_everyones_answer(monkeypatch: pytest.M
     assert Group(1, 2).handed_out(["a", "b"]) == "b"
     assert Group(0, 2).collected("own") == ["own", "other"]
     assert Group(1, 2).collected("own") == []
+
+
+class Limits:
+    """In the place of torch's group: the time limits of the calls that follow."""
+
+    def __init__(self) -> None:
+        self.now, self.seen = PATIENCE, list[timedelta]()
+
+    def set_timeout(self, limit: timedelta) -> None:
+        self.now = limit
+
+    def see(self, *_: object, group: "Limits", **__: object) -> None:
+        self.seen.append(group.now)
+
+
+@pytest.mark.parametrize(("rank", "sends"), [(0, SILENCE), (1, PATIENCE)])
+def test_only_who_sends_to_others_that_wait_does_not_wait_for_ever(
+    rank: int, sends: timedelta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = Limits()
+    for name in ("broadcast_object_list", "scatter_object_list", "gather_object"):
+        monkeypatch.setattr(distributed, name, limits.see)
+    group = Group(rank, 2, patient=limits)  # type: ignore[arg-type]
+    with suppress(RankLostError):  # nothing was received
+        group.from_first(lambda: 1)
+    group.handed_out([1, 2])
+    group.collected(3)
+    assert limits.seen == [sends, sends, PATIENCE]
+    assert limits.now == PATIENCE
 
 
 def test_alone_nobody_is_asked() -> None:

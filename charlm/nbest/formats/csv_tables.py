@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from charlm.errors import DataError
-from charlm.nbest.formats.tsv import Columns, Fields, TsvFormat
+from charlm.nbest.formats.tsv import Columns, Fields, TsvFormat, is_comment
 from charlm.nbest.reading.format import Sample
 from charlm.nbest.reading.list_lines import Line
 from charlm.text.io.table_lines import is_csv_header
@@ -26,9 +26,8 @@ class CsvFormat(TsvFormat):
     mark, marks = ",", "commas"
 
     def claims(self, sample: Sample) -> bool:
-        """The first line names an id and a text, with commas between."""
-        line = next((line for line in sample.lines if line.strip(" ")), "")
-        return is_csv_header(line)
+        """The first line that is no comment names an id and a text, with commas between."""
+        return is_csv_header(next((line for line in sample.lines if not is_comment(line)), ""))
 
     def records(self, lines: Iterator[Line]) -> Iterator[tuple[Line, Fields, Fields]]:
         taken: list[Line] = []

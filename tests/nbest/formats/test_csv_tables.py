@@ -6,6 +6,7 @@ import pytest
 
 import charlm
 from charlm.errors import DataError
+from charlm.nbest.formats import detect
 from charlm.nbest.formats.csv_tables import CsvFormat
 from charlm.nbest.reading.format import Sample
 
@@ -47,6 +48,14 @@ def test_a_feature_may_have_brackets_in_its_name(read) -> None:
     assert CsvFormat().claims(Sample("-", tuple(text.splitlines()), ()))
     (found,) = read(CsvFormat(), text)
     assert found.hypotheses[0].features == {"P(x)": -1.0, "am [ln]": -2.0}
+
+
+def test_comments_above_the_header_do_not_make_sentences_of_a_table(read, write) -> None:
+    text = "# of Monday\n\nid,am,text\nu,-1,a b\n"
+    assert detect(Sample("-", tuple(text.splitlines()), ())).name == "csv"
+    lists = read(CsvFormat(), text)
+    assert [each.hypotheses[0].words for each in lists] == [("a", "b")]
+    assert write(CsvFormat(), lists) == text
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ NATS = 1024 / 10000.5  # of a bytelog
 MARKS = {1: "(", 2: "st:", 4: "et:", 6: "g:", 8: "a:", 10: ")"}  # places within a word's fields
 WIDTH = 11
 STATE = re.compile(r".*-[0-9]", re.DOTALL)
+SCORE = re.compile(r"[ \t]*\(-?[0-9]+\)(?:[ \t]|\Z)")  # what a line begins with
 
 
 class NbestList1Format(UtteranceFormat):
@@ -43,7 +44,7 @@ class NbestList1Format(UtteranceFormat):
         lines = first_lines(sample)
         if lines and lines[0].startswith("NBestList"):
             return lines[0].strip(" \t") == self.header
-        return self.name == "nbestlist1" and bool(lines) and all(map(_looks_so, lines))
+        return self.name == "nbestlist1" and bool(lines) and all(map(SCORE.match, lines))
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
         if line.number == 1 and line.text.startswith("NBestList"):
@@ -128,9 +129,3 @@ def _numbers(group: list[str], place: str) -> list[float]:
                 f"{mark!r}"
             )
     return [number(group[at], f"{place}: {group[0]!r}, {MARKS[at - 1]}") for at in (3, 5, 7, 9)]
-
-
-def _looks_so(line: str) -> bool:
-    score = (split_words(line) or [""])[0]
-    digits = score.removeprefix("(").removesuffix(")").removeprefix("-")
-    return len(digits) + 2 <= len(score) and digits.isascii() and digits.isdecimal()

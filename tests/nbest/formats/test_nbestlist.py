@@ -110,6 +110,7 @@ def test_a_file_with_a_header_alone_is_refused_or_left_out(tmp_path: Path) -> No
         (("(-1) yes", "(12)"), True, False),
         (("(-1) yes", "no"), False, False),
         (("(a) yes",), False, False),
+        (("-1) yes",), False, False),
         ((), False, False),
     ],
 )

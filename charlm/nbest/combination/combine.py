@@ -88,8 +88,8 @@ def combine(options: CombineOptions) -> Combined:
 
     Raises:
         ConfigError: fewer than two files; one file twice; shares that are not one above 0 for each.
-        DataError: a list that a file lacks, or has twice; a posterior that is no probability;
-            whatever the readers of lists raise.
+        DataError: a list that a file lacks; a posterior that is no probability; whatever the
+            readers of lists raise.
     """
     files = several(options.lists)
     if len(files) < 2:
@@ -144,11 +144,6 @@ def _read(path: str | Path, share: float, *, options: CombineOptions) -> _System
             )
         found = detect(file.sample).read(file)
         for nbest in with_progress(found, f"reading {source}", tell=options.on_stage):
-            if nbest.id in lists:
-                raise DataError(
-                    f"{nbest.hypotheses[0].place}: found the list {nbest.id!r} again; expected "
-                    "each once"
-                )
             lists[nbest.id] = nbest.without_layout(features=[POSTERIOR])
             posteriors[nbest.id] = _posteriors(lists[nbest.id])
             told.append(POSTERIOR in nbest.hypotheses[0].features)

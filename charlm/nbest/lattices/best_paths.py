@@ -9,7 +9,7 @@ import heapq
 from itertools import count
 from typing import NamedTuple
 
-from charlm.nbest.lattices.expanded import Answers, ExpandedLattice
+from charlm.nbest.lattices.expanded import Answers, ExpandedArc, ExpandedLattice
 from charlm.nbest.lattices.histories import History
 from charlm.text.corpus.normalisation.labels import is_silent
 
@@ -20,7 +20,7 @@ class BestPath(NamedTuple):
     """A path, its words and its scores."""
 
     words: tuple[str, ...]  # noise included
-    arcs: tuple[int, ...]  # of the expanded lattice
+    arcs: tuple[int, ...]  # of the lattice
     total: float
     own: Answers  # the lattice's features, its end included
     answers: Answers  # of the models, the end of the sentence included
@@ -82,19 +82,18 @@ def _futures(expanded: ExpandedLattice) -> tuple[list[float], list[list[int]]]:
 
 def _path(expanded: ExpandedLattice, text: History, step: _Step | None, total: float) -> BestPath:
     lattice = expanded.lattice
-    numbers: list[int] = []
+    arcs: list[ExpandedArc] = []
     while step is not None:
-        numbers.append(step.arc)
+        arcs.append(expanded.arcs[step.arc])
         step = step.before
-    numbers.reverse()
-    arcs = [expanded.arcs[number] for number in numbers]
+    arcs.reverse()
     last = arcs[-1].target if arcs else 0
     own = [lattice.arcs[arc.arc].values for arc in arcs]
     own.append(lattice.finals[expanded.nodes[last]])
     answers = [*(arc.answers for arc in arcs), expanded.ends[last]]
     return BestPath(
         words=tuple(text.words),
-        arcs=tuple(numbers),
+        arcs=tuple(arc.arc for arc in arcs),
         total=total,
         own=tuple(map(sum, zip(*own, strict=True))),
         answers=tuple(map(sum, zip(*answers, strict=True))),

@@ -7,6 +7,7 @@ returned.
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def _job(
             path.words,
             expanded.features(path.own, path.answers),
             lattice.place,
-            original=tuple(expanded.arcs[number].arc for number in path.arcs),  # of the lattice
+            original=path.arcs,
         )
         for path in paths
     ]
@@ -143,7 +144,9 @@ def _asked_again(
     expanded: ExpandedLattice, paths: list[BestPath], *, options: LatticeOptions, root: History
 ) -> Generator[RequestBatch, LogProbs, list[BestPath]]:
     """The paths with the models' answers along their own histories, best first again."""
-    sentences = [[*_tokens(expanded, path, options=options), END_WORD] for path in paths]
+    arcs = expanded.lattice.arcs
+    labels = [[arcs[number].word for number in path.arcs] for path in paths]
+    sentences = [[*chain(*map(options.steps, each)), END_WORD] for each in labels]
     sums = np.zeros((len(paths), len(expanded.models)))
     histories = [root] * len(paths)
     for position in range(max(map(len, sentences))):
@@ -158,8 +161,3 @@ def _asked_again(
         total = path.total + dot(weights, tuple(own)) - dot(weights, path.answers)
         fresh.append(path._replace(answers=tuple(own), total=total))
     return sorted(fresh, key=lambda path: -path.total)
-
-
-def _tokens(expanded: ExpandedLattice, path: BestPath, *, options: LatticeOptions) -> Iterator[str]:
-    for number in path.arcs:
-        yield from options.steps(expanded.lattice.arcs[expanded.arcs[number].arc].word)

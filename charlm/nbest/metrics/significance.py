@@ -121,12 +121,14 @@ def _shares_of_signs(n: int) -> list[float]:
 
 
 def _random_sign_flip_p(first_GK: Ints, second_GK: Ints, *, metric: Metric, samples: int) -> float:
+    def distance(sums_2K: Ints) -> float:
+        return abs(float(np.diff(metric.errors(sums_2K))[0]))
+
     generator = np.random.default_rng(SEED)
     gaps_GK = second_GK - first_GK
-    observed = abs(float(np.diff(metric.errors(np.stack([first_GK.sum(0), second_GK.sum(0)])))[0]))
-    as_far = 0
+    sums_2K = np.stack([first_GK.sum(axis=0), second_GK.sum(axis=0)])
+    observed, as_far = distance(sums_2K), 0
     for _ in range(samples):
         moved_K = gaps_GK[generator.random(len(gaps_GK)) < 1 / 2].sum(axis=0)
-        pair = np.stack([first_GK.sum(axis=0) + moved_K, second_GK.sum(axis=0) - moved_K])
-        as_far += abs(float(np.diff(metric.errors(pair))[0])) >= observed - 1e-12
+        as_far += distance(sums_2K + np.stack([moved_K, -moved_K])) >= observed - 1e-12
     return (as_far + 1) / (samples + 1)  # the observed assignment is one of them

@@ -42,17 +42,18 @@ class Origin:
     unknown: float | None = None  # share of the words; None: the file does not say
 
     def to_dict(self) -> dict[str, object]:
-        return {
+        found = {
             "metric": self.metric,
             "error": self.error,
             "seed": self.seed,
             "charlm": self.version,
-            **({} if self.spelled is None else {"open_vocabulary": self.spelled}),
+            "open_vocabulary": self.spelled,
             "lists": self.lists.to_dict(),
-            **({} if self.history is None else {"history": self.history}),
-            **({"spelled_by": list(self.spelled_by)} if self.spelled_by else {}),
-            **({} if self.unknown is None else {"unknown": self.unknown}),
+            "history": self.history,
+            "spelled_by": list(self.spelled_by) or None,
+            "unknown": self.unknown,
         }
+        return {name: value for name, value in found.items() if value is not None}
 
 
 class ListLayout(NamedTuple):
@@ -101,16 +102,19 @@ class Weights:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON object that the file holds."""
-        tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
-        text: dict[str, object] = {"text": self.text.to_dict()} if self.text else {}
-        flags = {"raw": self.raw, "unnormalised": self.unnormalised}
-        text |= {name: flag for name, flag in flags.items() if flag is not None}
-        lists: dict[str, object] = {"lists": self.lists._asdict()} if self.lists else {}
-        lists |= {"pieces": self.pieces._asdict()} if self.pieces else {}
-        mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
-        sureness = {"sureness": self.sureness._asdict()} if self.sureness else {}
-        more = text | mixture | sureness | lists | tuned
-        return {"format": FORMAT, "weights": dict(self.values), **more}
+        found = {
+            "format": FORMAT,
+            "weights": dict(self.values),
+            "text": self.text and self.text.to_dict(),
+            "raw": self.raw,
+            "unnormalised": self.unnormalised,
+            "mixture": dict(self.mixture) or None,
+            "sureness": self.sureness and self.sureness._asdict(),
+            "lists": self.lists and self.lists._asdict(),
+            "pieces": self.pieces and self.pieces._asdict(),
+            "tuned": self.origin and self.origin.to_dict(),
+        }
+        return {name: value for name, value in found.items() if value is not None}
 
     def with_scale(self, scale: float | None) -> "Weights":
         """These weights with another scale for posteriors; None leaves theirs."""

@@ -79,7 +79,7 @@ def check_not_reported(
 
 
 def _hashes(lists: Sequence[NbestList], references: References, *, has_ids: bool) -> list[str]:
-    return sorted(_hash(nbest, references.get(nbest.id, ()), has_id=has_ids) for nbest in lists)
+    return [_hash(nbest, references.get(nbest.id, ()), has_id=has_ids) for nbest in lists]
 
 
 def _hash(nbest: NbestList, reference: Sequence[str], *, has_id: bool) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from math import log
 
 from charlm.errors import DataError
-from charlm.nbest.reading.format import Sample, Source
+from charlm.nbest.reading.format import FEATURE, Sample, Source
 from charlm.nbest.reading.json_lists import (
     Candidate,
     JsonFormat,
@@ -55,7 +55,7 @@ class AwsFormat(JsonFormat):
             Candidate(
                 ("alternatives", i),
                 words_in(each.get("transcript"), f"{where}: 'transcript'"),
-                _confidence(each, where) | scores_of(each, "", where=where),
+                _confidence(each, where) | scores_of(each, FEATURE, where=where),
             )
             for i, (each, where) in enumerate(found)
         ]

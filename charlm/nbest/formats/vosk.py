@@ -2,7 +2,7 @@
 
 With SetWords(True), an alternative also has `"result": [{"word": "we", "start": 0.1, "end": 0.3}]`.
 A confidence is like a log-probability, but of no known scale (vosk-api, issue 604): its weight must
-be tuned. Results follow each other, on one line or on many; Vosk gives utterances no ids.
+be tuned. Each result has a line, or several, of its own; Vosk gives utterances no ids.
 """
 
 from collections.abc import Iterable

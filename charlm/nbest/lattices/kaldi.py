@@ -117,7 +117,7 @@ def _lattice(block: list[Line], symbols: Symbols | None) -> Lattice:
     builder = _Builder(block, column, symbols)
     for number, row in rows[1:]:
         builder.add(number, row)
-    builder.check_labels(name)
+    builder.resolve_numbers(name)
     return Lattice(
         id=name,
         place=first.place,
@@ -235,8 +235,8 @@ class _Builder:
             )
         return EPSILON if int(label) == 0 else word
 
-    def check_labels(self, name: str) -> None:
-        """Refuse numbers in place of words; 0 means epsilon only if all labels are numbers."""
+    def resolve_numbers(self, name: str) -> None:
+        """Where all labels are numbers, 0 becomes epsilon, and any other number is refused."""
         if self.symbols is not None or self.has_symbols:
             return
         self.arcs = [arc._replace(word=EPSILON) if arc.word == "0" else arc for arc in self.arcs]

@@ -63,6 +63,8 @@ def score_text(score: float, hypothesis: Hypothesis) -> str:
 def check_options(source: Source, name: str, *taken: str) -> None:
     """Refuse options that the format of a list has no use for, and impossible length penalties.
 
+    Where a penalty could be given and was not, that is noted: the scores may be means.
+
     Raises:
         ConfigError: names of columns, further files or a length penalty that are not `taken`; a
             penalty beyond ±10.

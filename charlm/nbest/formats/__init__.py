@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import dropwhile
 from typing import NoReturn
 
 from charlm.errors import ConfigError, DataError
@@ -35,7 +36,7 @@ from charlm.nbest.formats.pyctcdecode import PyctcdecodeFormat
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.srilm import SrilmFormat
 from charlm.nbest.formats.text import TextFormat, may_be_id
-from charlm.nbest.formats.tsv import TsvFormat
+from charlm.nbest.formats.tsv import TsvFormat, is_comment
 from charlm.nbest.formats.vosk import VoskFormat
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.reading.format import Format, Sample, Source
@@ -136,7 +137,7 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
             )
     if CsvFormat().claims(sample):
         return CsvFormat()
-    refuse_table_lines(sample.lines, sample.path, expected=LISTS)
+    refuse_table_lines([*dropwhile(is_comment, sample.lines)], sample.path, expected=LISTS)
     _refuse_file_names(sample, where=where)
     _refuse_ctm(sample, where=where)
     claiming = [name for name, kind in FORMATS.items() if kind().claims(sample)]

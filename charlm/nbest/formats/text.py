@@ -28,7 +28,7 @@ class TextFormat(ScoreFileFormat):
     is_alone = True
 
     def claims(self, sample: Sample) -> bool:
-        """No TAB, no `|||`, no JSON at the start, and first words mostly without digit or `(`."""
+        """No TAB, no `|||`, no JSON at the start, and most lines begin with no id and no JSON."""
         lines = [line for line in sample.lines if line.strip(" \t")]
         if not lines or lines[0].startswith("NBestList") or JSON_ARRAYS.match(lines[0]):
             return False
@@ -39,7 +39,7 @@ class TextFormat(ScoreFileFormat):
         if any("\t" in line or "|||" in line for line in lines):
             return False
         firsts = [split_words(line)[0] for line in lines]
-        n_keyed = sum(map(may_be_id, firsts))
+        n_keyed = sum(may_be_id(first) or first.startswith('{"') for first in firsts)
         return 2 * n_keyed <= len(firsts)  # one bad line does not turn a list with ids into text
 
     def read(self, source: Source) -> Iterator[NbestList]:

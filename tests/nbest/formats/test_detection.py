@@ -40,6 +40,7 @@ from charlm.nbest.reading.format import Sample, Source
         (["news-1 ||| das ist ||| lm= -5 ||| -7", "news-2 ||| ja ||| lm= -1 ||| -1"], None),
         (['{"weights": [1, 2]}'], None),
         (["[", " 1,", " 2"], None),
+        (["we know", '{"id": "u"} a brace', "and no more"], "text"),
     ],
 )
 def test_an_odd_or_cut_beginning_shows_its_format(lines: list[str], name: str | None) -> None:
@@ -82,6 +83,15 @@ def test_what_two_formats_claim_is_not_guessed(monkeypatch: pytest.MonkeyPatch) 
 def test_lines_h_of_fairseqs_alone_could_be_a_table() -> None:
     with pytest.raises(ConfigError, match=r"found what could be fairseq or tsv; expected one"):
         detect(Sample("a.list", ("H-3\t-0.3\twe know", "H-3\t-0.4\twe do"), ()))
+
+
+def test_lines_above_a_table_or_json_do_not_make_sentences_of_it() -> None:
+    for above in ("# made today", "", " "):
+        with pytest.raises(DataError, match=r"a: looks like CSV \(begins 'id;am;text'\)"):
+            detect(Sample("a", (above, "id;am;text", "u;-1;we know"), ()))
+    hypotheses = [f'{{"id": "u", "text": "{text}"}}' for text in ("we know", "we do")]
+    with pytest.raises(DataError, match="a: found the beginning of no format of lists"):
+        detect(Sample("a", ("loading a model", *hypotheses), ()))
 
 
 @pytest.mark.parametrize(

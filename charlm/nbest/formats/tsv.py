@@ -125,7 +125,8 @@ class TsvFormat(TemplateFormat):
                 f"{line.place}: found no TAB; expected fields between TABs, the first an id, the "
                 f"last a text{csv_hint(fields[0])}"
             )
-        lasts = [each.split("\t")[-1] for each in sample if not is_comment(each)]
+        rows = [each.split("\t") for each in sample if not is_comment(each)]
+        lasts = [row[-1] for row in rows]
         if _are_scores(lasts):
             raise DataError(
                 f"{line.place}: found numbers alone in the last column, as {fields[-1]!r:.40}; "
@@ -143,12 +144,11 @@ class TsvFormat(TemplateFormat):
                 "sclite has them; expected texts; give --format trn"
             )
         names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
-        cells = [each.split("\t") for each in sample if not is_comment(each)] or [fields]
+        rows = rows or [fields]
         for column in range(1, len(fields) - 1):
-            said = (row[column] for row in cells if row[column:] and row[column] not in MISSING)
+            said = (row[column] for row in rows if row[column:] and row[column] not in MISSING)
             if is_number(next(said, "0").strip(" ")):  # a number that is always missing is one
                 names[column] = f"c{column + 1}"
-        rows = [each.split("\t")[:2] for each in sample] or [fields[:2]]
         if len(fields) > 2 and _are_ranks(rows):
             names[1] = "rank"
         return columns_named(names, line.place, error=DataError)
@@ -312,10 +312,10 @@ def _are_scores(fields: Sequence[str]) -> bool:
     return all(map(is_number, fields)) and not all(map(str.isdecimal, fields))
 
 
-def _are_ranks(pairs: Sequence[Sequence[str]]) -> bool:
+def _are_ranks(rows: Sequence[Sequence[str]]) -> bool:
     """Whether second fields count the lines of each id from 0, or from 1; in any order."""
     ranks: dict[str, list[int]] = {}
-    for key, *rest in pairs:
+    for key, *rest in rows:
         if rest and not is_comment(key):
             if not RANK.fullmatch(rest[0]):
                 return False

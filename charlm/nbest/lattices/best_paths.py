@@ -22,7 +22,7 @@ class BestPath(NamedTuple):
     words: tuple[str, ...]  # noise included
     arcs: tuple[int, ...]  # of the lattice
     total: float
-    own: Answers  # the lattice's features, its end included
+    own: tuple[float, ...]  # the lattice's features, its end included
     answers: Answers  # of the models, the end of the sentence included
 
 

@@ -59,7 +59,7 @@ class ExpandedLattice:
         own = dot(self.weighing.own, self.lattice.finals[self.nodes[node]])
         return own + dot(self.weighing.models, self.ends[node])
 
-    def features(self, own: Answers, answers: Answers) -> dict[str, float]:
+    def features(self, own: tuple[float, ...], answers: Answers) -> dict[str, float]:
         """The features of a path by name: the sums of the lattice's own and of the models'."""
         names = feature_names(self.lattice, self.models)
         found = dict(zip(names, (*own, *answers), strict=True))
@@ -81,5 +81,5 @@ class RescoredLattice:
         return self.expanded.lattice
 
 
-def dot(weights: Answers, values: Answers) -> float:
+def dot(weights: tuple[float, ...], values: tuple[float, ...]) -> float:
     return sum(weight * value for weight, value in zip(weights, values, strict=True))

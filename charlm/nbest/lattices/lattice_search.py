@@ -125,7 +125,7 @@ class _Search:
         old = lattice.names.index(GRAPH if GRAPH in lattice.names else OLD)
         knows = any(arc.values[old] for arc in lattice.arcs)
 
-        def stand_in(values: Answers, n_tokens: int) -> float:
+        def stand_in(values: tuple[float, ...], n_tokens: int) -> float:
             return weight * (values[old] if knows else n_tokens * TYPICAL_LOG_PROB)
 
         ahead: dict[int, float] = {}

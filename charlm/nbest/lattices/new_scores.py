@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import LARGEST
-from charlm.nbest.lattices.expanded import Answers, ExpandedArc, ExpandedLattice
+from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
 
 
 def require_acoustic(weights: Mapping[str, float], *, place: str) -> float:
@@ -44,7 +44,7 @@ class NewScores:
         values = self.expanded.lattice.finals[self.expanded.nodes[node]]
         return self._beside(self.expanded.end_total(node), values)
 
-    def _beside(self, total: float, values: Answers) -> float:
+    def _beside(self, total: float, values: tuple[float, ...]) -> float:
         return total - self.am * values[self._column]
 
     def text(self, score: float) -> str:

@@ -207,7 +207,7 @@ def _trn(item: Rescored) -> str:
     return f" {line}" if line.startswith((";;", "**")) else line
 
 
-def _numbers(item: Rescored) -> dict[str, str]:
+def _winner_scores(item: Rescored) -> dict[str, str]:
     """The score and the total of the winner, where there are any."""
     winner = item.ranking[0]
     numbers = {FEATURE: item.scores, "total": item.totals}
@@ -216,12 +216,12 @@ def _numbers(item: Rescored) -> dict[str, str]:
 
 def _tsv(item: Rescored) -> str:
     cells = {"id": item.nbest.id, "rank": str(item.ranking[0] + 1), "text": _text(item)}
-    cells |= _numbers(item)
+    cells |= _winner_scores(item)
     return "\t".join(cells.get(name, "NA") for name in HEADER)
 
 
 def _jsonl(item: Rescored) -> str:
-    numbers = {name: float(digits) for name, digits in _numbers(item).items()}
+    numbers = {name: float(digits) for name, digits in _winner_scores(item).items()}
     fields = {"id": item.nbest.id, "rank": item.ranking[0] + 1, "text": _text(item), **numbers}
     return json.dumps(fields, ensure_ascii=False)
 

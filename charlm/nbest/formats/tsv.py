@@ -313,12 +313,18 @@ def _are_scores(fields: Sequence[str]) -> bool:
 
 
 def _are_ranks(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether second fields count the lines of each id from 0, or from 1; in any order."""
+    """Whether second fields count the lines of each id from 0, or from 1, which comes first.
+
+    The last id may have more lines than these, so its numbers may have gaps.
+    """
     ranks: dict[str, list[int]] = {}
     for key, *rest in rows:
         if rest and not is_comment(key):
             if not RANK.fullmatch(rest[0]):
                 return False
             ranks.setdefault(key, []).append(int(rest[0]))
-    firsts = {found[0] for found in ranks.values()}
-    return firsts in ({0}, {1}) and all(len(set(each)) == len(each) for each in ranks.values())
+    if {found[0] for found in ranks.values()} not in ({0}, {1}):
+        return False
+    *whole, last = ranks.values()
+    are_counts = all(sorted(each) == [*range(each[0], each[0] + len(each))] for each in whole)
+    return are_counts and len(set(last)) == len(last)

@@ -100,6 +100,13 @@ def test_hypotheses_come_in_order_of_their_ranks_and_stay_where_they_are(read, w
     assert write(TsvFormat(), found) == text
 
 
+def test_whole_numbers_with_gaps_are_a_feature_not_ranks(read) -> None:
+    """As costs that are relative to the best hypothesis of each list."""
+    found = read(TsvFormat(), "u\t0\ta\nu\t12\tb\nv\t0\ta\nv\t7\tc\n")
+    features = [[dict(each.features) for each in nbest.hypotheses] for nbest in found]
+    assert features == [[{"c2": 0.0}, {"c2": 12.0}], [{"c2": 0.0}, {"c2": 7.0}]]
+
+
 def test_reranked_lines_get_the_ranks_of_their_places(read, write) -> None:
     found = read(TsvFormat(), "u\t1\t-1\ta\nu\t10\t-3\tc\nu\t2\t-2\tb\n")
     reranked = write(TsvFormat(), found, orders=[(2, 0, 1)])

@@ -44,7 +44,7 @@ class AwsFormat(JsonFormat):
         return "results" in keys and "transcripts" in keys
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """The segments; the whole of a transcript without, for `content` to say what it lacks."""
+        """The segments; without any the whole value, so that `content` says what is missing."""
         found = super().unfold(value)
         return Unfolded("", [("", value)], "\n") if found is None else found
 

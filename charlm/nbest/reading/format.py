@@ -59,7 +59,7 @@ class Format(ABC):
     name: str  # for --format
     # The weights of the features that ranked the list; empty if the format does not say.
     weights: ClassVar[Mapping[str, float]] = {}
-    # What it says in when words were said; empty if it does not say that.
+    # The unit of the times of its words; empty if it has no times.
     times_in: Literal["", "seconds", "frames"] = ""
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
@@ -103,7 +104,7 @@ def _sentences(
         lines: Iterable[tuple[int, str]] = ((line.number, line.text) for line in source.lines)
         form = form_alone(enumerate(head, 1), name=name)
         if form != "csv":
-            refuse_table_lines(head, path, expected=AGAINST)
+            refuse_table_lines([*dropwhile(is_comment, head)], path, expected=AGAINST)
         if form:
             lines = texts_of([*lines], form, name=name)
         yield from (plain_words(text, f"{name}:{number}") for number, text in lines)

@@ -145,6 +145,12 @@ def test_a_mark_within_a_line_is_refused_as_elsewhere(inventory: Inventory, tmp_
         unknown_words(inventory, [tmp_path / "t"])
 
 
+def test_a_table_below_a_comment_is_no_text(inventory: Inventory, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("# made today\nid;am;text\nu;-1;the cat\n")
+    with pytest.raises(DataError, match=r"t: looks like CSV \(begins 'id;am;text'\)"):
+        unknown_words(inventory, [tmp_path / "t"])
+
+
 def test_references_that_go_on_as_something_else_are_refused(
     inventory: Inventory, tmp_path: Path
 ) -> None:

@@ -109,8 +109,8 @@ def combine(options: CombineOptions) -> Combined:
             raise ConfigError("--shares: 0 for a system; expected more; leave its file out")
     pairs = zip(files, shares, strict=True)
     systems = [_read(file, share, options=options) for file, share in pairs]
-    counts = _Counts(systems, may_lack=options.allow_missing)
-    lists = counts.combined()
+    combination = _Combination(systems, may_lack=options.allow_missing)
+    lists = combination.lists()
     if options.out is None:
         for _ in lists:
             pass
@@ -120,10 +120,10 @@ def combine(options: CombineOptions) -> Combined:
         write_file(_pieces(lists), options.out)
     return Combined(
         systems=tuple(system.facts() for system in systems),
-        n_lists=counts.n_lists,
-        n_hypotheses=counts.n_hypotheses,
-        n_agreed=counts.n_agreed,
-        n_missing=counts.n_missing,
+        n_lists=combination.n_lists,
+        n_hypotheses=combination.n_hypotheses,
+        n_agreed=combination.n_agreed,
+        n_missing=combination.n_missing,
     )
 
 
@@ -132,7 +132,7 @@ def _pieces(lists: Iterable[NbestList]) -> Iterator[Piece]:
 
 
 def _read(path: str | Path, share: float, *, options: CombineOptions) -> _System:
-    source, told = display_name(path), []
+    source = display_name(path)
     lists: dict[str, NbestList] = {}
     posteriors: dict[str, dict[Words, float]] = {}
     rules = replace(LIST, encoding=options.encoding)
@@ -146,8 +146,8 @@ def _read(path: str | Path, share: float, *, options: CombineOptions) -> _System
         for nbest in with_progress(found, f"reading {source}", tell=options.on_stage):
             lists[nbest.id] = nbest.without_layout(features=[POSTERIOR])
             posteriors[nbest.id] = _posteriors(lists[nbest.id])
-            told.append(POSTERIOR in nbest.hypotheses[0].features)
-    return _System(source, share, lists, posteriors, all(told))
+    has_posteriors = all(POSTERIOR in each.hypotheses[0].features for each in lists.values())
+    return _System(source, share, lists, posteriors, has_posteriors)
 
 
 def _posteriors(nbest: NbestList) -> dict[Words, float]:
@@ -171,14 +171,14 @@ def _posteriors(nbest: NbestList) -> dict[Words, float]:
     return {words: value / total for words, value in found.items()}
 
 
-class _Counts:
+class _Combination:
     """Combines lists one after the other, and counts."""
 
     def __init__(self, systems: Sequence[_System], *, may_lack: bool) -> None:
         self.n_lists = self.n_hypotheses = self.n_agreed = self.n_missing = 0
         self._systems, self._may_lack = systems, may_lack
 
-    def combined(self) -> Iterator[NbestList]:
+    def lists(self) -> Iterator[NbestList]:
         """The lists in the order of the first file, then those that only others have."""
         for id in dict.fromkeys(id for system in self._systems for id in system.lists):
             having = [system for system in self._systems if id in system.lists]

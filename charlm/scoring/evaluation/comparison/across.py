@@ -161,10 +161,10 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Data
             raise TypeError("text as 'vocabulary_sha256'")
         for name, figures in systems.items():
             _ = figures["signature"], _order(name)
-            for key in ("ppl", "deviation"):
-                if not _is_number_or_none(figures.get(key)):
+            numbers = {"ppl": figures["ppl"], "deviation": figures.get("deviation")}
+            for key, value in numbers.items():
+                if not _is_number_or_none(value):
                     raise TypeError(f"number as {key!r} of {name!r}")
-            _ = figures["ppl"]
         if not all(_is_difference(each) for each in pairs.values()):
             raise TypeError("object with numbers as each of 'differences'")
     except (KeyError, TypeError, IndexError) as error:

@@ -19,6 +19,7 @@ from charlm.nbest.metrics.resampling import remarks_on_units
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.files.arpa_writing import arpa_bytes
 from charlm.ngram.word_ids import END
+from charlm.run.folder import is_unfinished
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions, Split
 from charlm.scoring.evaluation.comparison.frequency_bands import (
@@ -150,14 +151,15 @@ class _Contest:
         return alone, _Entry(together, mixed)
 
     def seeds(self, entries: Sequence[_Entry], members: "Sequence[Contender]") -> Iterator[Seeds]:
-        """Entries whose members' trainings differ in their seed alone.
+        """Entries whose members' trainings differ in their seed alone, all at their end.
 
         Of several runs with one seed only the first is taken: copies would make the others look
         more alike than they are.
         """
         by_recipe: dict[str, dict[int, int]] = {}
         for number, member in enumerate(members):
-            by_recipe.setdefault(member.recipe, {}).setdefault(member.seed, number)
+            if not is_unfinished(member.path):
+                by_recipe.setdefault(member.recipe, {}).setdefault(member.seed, number)
         for by_seed in by_recipe.values():
             if len(by_seed) > 1:
                 yield self._seeds([entries[number] for number in by_seed.values()])

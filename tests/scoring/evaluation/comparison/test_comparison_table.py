@@ -13,6 +13,7 @@ from scipy.stats import ttest_ind
 
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.files.arpa_writing import write_arpa
+from charlm.run.folder import ENCODED
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
 from charlm.scoring.evaluation.comparison.results import MeanDifference, SeedFigures, Seeds
@@ -301,9 +302,12 @@ def test_trainings_that_differ_in_their_seed_alone_have_a_mean_and_a_deviation(
     assert averaged < alone.by_state["sentence"].mean
 
 
-def test_copies_and_lone_trainings_have_no_deviation(
+def test_copies_unfinished_and_lone_trainings_have_no_deviation(
     corpus_dir: Path, seeds: Path, compared: Compare
 ) -> None:
+    begun = shutil.copytree(seeds / "2", seeds / "begun", dirs_exist_ok=True)
+    (begun / ENCODED).mkdir(exist_ok=True)
+    assert compared(corpus_dir, seeds / "1", begun).only_group.seeds == ()
     copy = shutil.copytree(seeds / "1", seeds / "copy", dirs_exist_ok=True)
     assert compared(corpus_dir, seeds / "1", copy, seeds / "4").only_group.seeds == ()
 
